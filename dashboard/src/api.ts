@@ -1,5 +1,6 @@
 // Calls to the server that gave us this page, and to nobody else.
-import { key, keyIsNeeded, person } from "./settings";
+import { identity, session } from "./identity";
+import { person } from "./settings";
 
 /** What the server says when it refuses (RFC 9457), or what went wrong before it could. */
 export class Problem extends Error {
@@ -27,11 +28,12 @@ export function bytes(text: string): string {
 	return String.fromCharCode(...new TextEncoder().encode(text));
 }
 
-export function headers(space: string): Record<string, string> {
+/** Who we are the cookie says. The key of an agent speaks for that agent, whatever name was typed here. */
+export function headers(space: string | undefined): Record<string, string> {
+	if (space === undefined) return {};
 	return {
 		"Spine-Space": space,
-		...(person.get() ? { "Spine-Agent": bytes(person.get()) } : {}),
-		...(key.get() ? { Authorization: `Bearer ${bytes(key.get())}` } : {}),
+		...(person.get() && !identity()?.agent ? { "Spine-Agent": bytes(person.get()) } : {}),
 	};
 }
 
@@ -51,11 +53,11 @@ export async function problemOf(answer: Response): Promise<Problem> {
 	} catch {
 		// Not ours; the status has to do.
 	}
-	if (answer.status === 401) keyIsNeeded.set(true);
+	if (answer.status === 401) session.set({ mode: "keys", key: null });
 	return new Problem(answer.status, code, detail);
 }
 
-async function request(space: string, method: Method, address: string, options: Options): Promise<Response> {
+async function request(space: string | undefined, method: Method, address: string, options: Options): Promise<Response> {
 	const query = new URLSearchParams();
 	const given = headers(space);
 
@@ -81,7 +83,13 @@ async function request(space: string, method: Method, address: string, options: 
 	return answer;
 }
 
-export async function call<T>(space: string, method: Method, address: string, options: Options = {}): Promise<T> {
+/** Of no space: about the server, or whoever asks. */
+export async function call<T>(
+	space: string | undefined,
+	method: Method,
+	address: string,
+	options: Options = {},
+): Promise<T> {
 	const answer = await request(space, method, address, options);
 	return answer.status === 204 ? undefined! : answer.json();
 }

@@ -1,6 +1,7 @@
 // The frame around every page: where one is, in which space, and whether what is shown is how things are.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, Problem } from "./api";
+import { Problem } from "./api";
+import { identity, isOut, may, mayRoam, session } from "./identity";
 import { connection, listen, reconnect } from "./live";
 import { Count, Failure, Table, Time, Waiting } from "./parts/basics";
 import { Dialog, Field, Sheet } from "./parts/dialog";
@@ -8,16 +9,19 @@ import { Notes } from "./parts/notes";
 import { Agents } from "./pages/agents";
 import { Channels } from "./pages/channels";
 import { Handoff } from "./pages/handoff";
+import { Keys } from "./pages/keys";
 import { Memories } from "./pages/memories";
 import { Overview } from "./pages/overview";
 import { Parked } from "./pages/parked";
 import { Queues } from "./pages/queues";
+import { SignIn } from "./pages/sign_in";
 import { Task } from "./pages/task";
 import { Tasks } from "./pages/tasks";
 import { count, span } from "./format";
 import { useParkedCount } from "./parked_count";
 import { go, link, place, spaceLink, type Page, type Place } from "./router";
-import { isSpaceName, key, keyIsNeeded, person, spaces, theme, type Theme } from "./settings";
+import { loadSession, signOut } from "./session";
+import { isSpaceName, person, spaces, theme, type Theme } from "./settings";
 import { useResource } from "./resource";
 import { listSpaces } from "./spaces";
 import { useStore } from "./store";
@@ -30,6 +34,7 @@ const nav: readonly { readonly page: Page; readonly title: string }[] = [
 	{ page: "agents", title: "Agents" },
 	{ page: "channels", title: "Channels" },
 	{ page: "memories", title: "Memories" },
+	{ page: "keys", title: "Keys" },
 ];
 
 const themes: readonly Theme[] = ["auto", "light", "dark"];
@@ -177,73 +182,51 @@ function SpaceField({ space }: { space: string }) {
 
 function PersonDialog({ close }: { close: () => void }) {
 	const [name, setName] = useState(person.get());
-	const [secret, setSecret] = useState(key.get());
+	const mine = identity();
 
 	return (
-		<Dialog
-			title="Who you are"
-			action="Save"
-			close={close}
-			submit={() => {
-				person.set(name.trim());
-				key.set(secret.trim());
-			}}
-		>
-			<Field label="Your name" hint="Written into the history beside what you decide. Kept in this browser.">
-				<input
-					value={name}
-					maxLength={100}
-					autocomplete="off"
-					onInput={(event) => setName(event.currentTarget.value)}
-				/>
-			</Field>
-			<Field label="Key" hint="Only where the server asks for one. Kept until this tab is closed.">
-				<input
-					type="password"
-					value={secret}
-					maxLength={4096}
-					autocomplete="off"
-					onInput={(event) => setSecret(event.currentTarget.value)}
-				/>
-			</Field>
+		<Dialog title="Who you are" action="Save" close={close} submit={() => person.set(name.trim())}>
+			{mine && (
+				<div class="identity">
+					<p>
+						Signed in with the key <bdi>{mine.name}</bdi> ({mine.id}): {mine.scopes.join(", ")}, in{" "}
+						{mine.space === "*" ? "all spaces" : `the space ${mine.space}`}
+						{mine.expires_at ? `, until ${new Date(mine.expires_at).toLocaleString()}` : ""}.
+					</p>
+					<button type="button" onClick={() => void signOut()}>
+						Sign out
+					</button>
+				</div>
+			)}
+			{mine?.agent ? (
+				<p>
+					The key is that of the agent <bdi>{mine.agent}</bdi>: what you do here is done in its name.
+				</p>
+			) : (
+				<Field label="Your name" hint="Written into the history beside what you decide. Kept in this browser.">
+					<input
+						value={name}
+						maxLength={100}
+						autocomplete="off"
+						onInput={(event) => setName(event.currentTarget.value)}
+					/>
+				</Field>
+			)}
 		</Dialog>
 	);
 }
 
-function KeyDialog() {
-	const [secret, setSecret] = useState("");
-	const close = () => keyIsNeeded.set(false);
+/** What the key does not allow is said before somebody tries. */
+function Limits() {
+	const now = useStore(session);
 
+	if (may(now, "admin")) return null;
 	return (
-		<Dialog
-			title="The server asks for a key"
-			action="Use it"
-			close={close}
-			submit={async () => {
-				const old = key.get();
-				key.set(secret.trim());
-				try {
-					await call(place.get().space, "GET", "v1/status");
-				} catch (error) {
-					if (error instanceof Problem && error.status === 401) {
-						key.set(old);
-						throw new Problem(401, "unauthorized", "the server does not know this key");
-					}
-				}
-				reconnect();
-			}}
-		>
-			<Field label="Key" hint="Kept until this tab is closed, and sent to this server only.">
-				<input
-					type="password"
-					required
-					value={secret}
-					maxLength={4096}
-					autocomplete="off"
-					onInput={(event) => setSecret(event.currentTarget.value)}
-				/>
-			</Field>
-		</Dialog>
+		<p class="limits" role="note">
+			{may(now, "write")
+				? "Your key may write, and decide nothing: what is parked, agents, alerts and constraints need one with admin."
+				: "Your key may look, and change nothing."}
+		</p>
 	);
 }
 
@@ -312,6 +295,8 @@ function PageOf({ at }: { at: Place }) {
 			return <Channels space={space} />;
 		case "memories":
 			return <Memories space={space} id={parts[0]} />;
+		case "keys":
+			return <Keys space={space} />;
 	}
 }
 
@@ -331,11 +316,46 @@ function viewOf({ space, page, parts, query }: Place): string {
 	return [space, page, one ?? ""].join(" ");
 }
 
+function Brand() {
+	return (
+		<a class="brand" href={link("overview")}>
+			Memory Spine
+		</a>
+	);
+}
+
 export function App() {
+	const now = useStore(session);
 	const at = useStore(place);
+	const bound = now?.key && now.key.space !== "*" && now.key.space !== at.space ? now.key.space : undefined;
+
+	useEffect(() => void loadSession(), []);
+	// A key for one space has nothing to see in another.
+	useEffect(() => {
+		if (bound !== undefined) go(spaceLink(bound));
+	}, [bound]);
+	if (isOut(now))
+		return (
+			<>
+				<header>
+					<Brand />
+					<div class="tools">
+						<ThemeButton />
+					</div>
+				</header>
+				<main>
+					<SignIn />
+				</main>
+			</>
+		);
+	return now === undefined || bound !== undefined ? null : <Frame at={at} />;
+}
+
+function Frame({ at }: { at: Place }) {
+	const now = useStore(session);
 	const view = viewOf(at);
-	const isKeyNeeded = useStore(keyIsNeeded);
 	const name = useStore(person);
+	const shownName = now?.key?.agent ?? (name || now?.key?.name);
 	const [isAsking, setAsking] = useState(false);
 	const main = useRef<HTMLElement>(null);
 	const first = useRef(true);
@@ -378,11 +398,9 @@ export function App() {
 				Skip to the content
 			</a>
 			<header>
-				<a class="brand" href={link("overview")}>
-					Memory Spine
-				</a>
+				<Brand />
 				<nav aria-label="Pages">
-					{nav.map(({ page, title }) => (
+					{nav.filter(({ page }) => page !== "keys" || (now?.mode === "keys" && may(now, "admin"))).map(({ page, title }) => (
 						<a key={page} href={link(page)} aria-current={at.page === page ? "page" : undefined}>
 							{title}
 							{page === "parked" && <ParkedBadge space={at.space} />}
@@ -391,26 +409,32 @@ export function App() {
 				</nav>
 				<div class="tools">
 					<Live />
-					<SpaceField space={at.space} />
+					{mayRoam(now) ? (
+						<SpaceField space={at.space} />
+					) : (
+						<span title="The space that your key is for">
+							<span class="faint">Space</span> {at.space}
+						</span>
+					)}
 					<button
 						type="button"
 						class="quiet"
 						onClick={() => setAsking(true)}
-						aria-label={name ? `You are ${name}. Change` : "Say who you are"}
+						aria-label={shownName ? `You are ${shownName}. Change` : "Say who you are"}
 					>
-						{name ? <bdi>{name}</bdi> : "You"}
+						{shownName ? <bdi>{shownName}</bdi> : "You"}
 					</button>
 					<ThemeButton />
 				</div>
 			</header>
 			<Lost />
 			<main ref={main} tabIndex={-1}>
+				<Limits />
 				{error && <Failure problem={error} />}
 				<PageOf key={view} at={at} />
 			</main>
 			<Notes />
 			{isAsking && <PersonDialog close={() => setAsking(false)} />}
-			{isKeyNeeded && <KeyDialog />}
 		</>
 	);
 }

@@ -10,7 +10,7 @@
 // A browser opens six connections to a server at most, for all of its tabs: a tab that nobody looks at gives its own back, and
 // catches up when it is looked at again.
 import { headers, problemOf } from "./api";
-import { key } from "./settings";
+import { isOut, session } from "./identity";
 import { Store } from "./store";
 import type { LiveEvent } from "./types";
 
@@ -218,6 +218,7 @@ async function connect(): Promise<void> {
 			return;
 		}
 	}
+	if (isOut(session.get())) return;
 	retry(signal);
 }
 
@@ -262,4 +263,5 @@ document.addEventListener("visibilitychange", () => {
 	}
 });
 window.addEventListener("online", reconnect);
-key.subscribe(reconnect);
+// Who is not let in has nothing to listen to; it is not tried again until somebody signs in.
+session.subscribe(() => isOut(session.get()) && pause());

@@ -11,6 +11,7 @@ export const pages = [
 	"channels",
 	"memories",
 	"handoffs",
+	"keys",
 ] as const;
 export type Page = (typeof pages)[number];
 

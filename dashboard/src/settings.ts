@@ -1,4 +1,4 @@
-// What a person has chosen. The theme, the name and the spaces seen stay in the browser; the key goes with the tab.
+// What a person has chosen: the theme, the name and the spaces seen stay in the browser. No key is ever kept here.
 import { Store } from "./store";
 
 export type Theme = "auto" | "light" | "dark";
@@ -6,51 +6,43 @@ export type Theme = "auto" | "light" | "dark";
 const SPACES_MAX = 30;
 
 // Storage may be forbidden; then nothing is remembered, and everything else works.
-function read(storage: "localStorage" | "sessionStorage", name: string): string {
+function read(name: string): string {
 	try {
-		return window[storage].getItem(`spine.${name}`) ?? "";
+		return localStorage.getItem(`spine.${name}`) ?? "";
 	} catch {
 		return "";
 	}
 }
 
-function write(storage: "localStorage" | "sessionStorage", name: string, value: string): void {
+function write(name: string, value: string): void {
 	try {
-		if (value) window[storage].setItem(`spine.${name}`, value);
-		else window[storage].removeItem(`spine.${name}`);
+		if (value) localStorage.setItem(`spine.${name}`, value);
+		else localStorage.removeItem(`spine.${name}`);
 	} catch {
 		// Remembered until the page is closed.
 	}
 }
 
 function readTheme(): Theme {
-	const theme = read("localStorage", "theme");
+	const theme = read("theme");
 	return theme === "light" || theme === "dark" ? theme : "auto";
 }
 
 export const theme = new Store<Theme>(readTheme());
-export const person = new Store<string>(read("localStorage", "person"));
-export const key = new Store<string>(read("sessionStorage", "key"));
-export const keyIsNeeded = new Store<boolean>(false);
-export const spaces = new Store<readonly string[]>(read("localStorage", "spaces").split(" ").filter(Boolean));
+export const person = new Store<string>(read("person"));
+export const spaces = new Store<readonly string[]>(read("spaces").split(" ").filter(Boolean));
 
 function applyTheme(): void {
 	const chosen = theme.get();
 	if (chosen === "auto") delete document.documentElement.dataset["theme"];
 	else document.documentElement.dataset["theme"] = chosen;
-	write("localStorage", "theme", chosen === "auto" ? "" : chosen);
+	write("theme", chosen === "auto" ? "" : chosen);
 }
 
 theme.subscribe(applyTheme);
 applyTheme();
-person.subscribe(() => write("localStorage", "person", person.get()));
-key.subscribe(() => write("sessionStorage", "key", key.get()));
-spaces.subscribe(() => write("localStorage", "spaces", spaces.get().join(" ")));
-
-/** Who decides, in the events and the audit trail. */
-export function by(): string {
-	return person.get() || "dashboard";
-}
+person.subscribe(() => write("person", person.get()));
+spaces.subscribe(() => write("spaces", spaces.get().join(" ")));
 
 /** The newest first. */
 export function rememberSpace(name: string): void {

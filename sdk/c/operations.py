@@ -11,8 +11,9 @@ HERE = Path(__file__).resolve().parent
 TABLE = HERE / "src" / "operations.inc"
 SPECIFICATION = HERE.parent.parent / "schemas" / "openapi.json"
 
-# A second time these would be refused although the first was carried out, or do something else.
-ONCE = {"deleteSpace"}
+# A second time these would be refused although the first was carried out, or do something else: make another secret, of
+# which nobody got to know the first.
+ONCE = {"deleteSpace", "createKey", "rotateKey"}
 METHODS = ("get", "put", "post", "patch", "delete")
 
 

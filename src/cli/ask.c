@@ -92,7 +92,7 @@ static void fail_unreached(struct cli *cli, struct ask *ask, enum client_status 
 {
 	const char *url = client_url(cli->client);
 
-	ask->exit = status == CLIENT_BAD_REPLY || status == CLIENT_STOPPED ? CLI_FAILED : CLI_UNREACHABLE;
+	ask->exit = status == CLIENT_UNREACHABLE || status == CLIENT_TIMED_OUT ? CLI_UNREACHABLE : CLI_FAILED;
 	if (status == CLIENT_STOPPED) {
 		ask->code = STR("stopped");
 		ask->failure = "stopped before the answer was there";
@@ -104,7 +104,7 @@ static void fail_unreached(struct cli *cli, struct ask *ask, enum client_status 
 		ask->failure = arena_printf(cli->arena, "%s.%s", why,
 					     client_is_local(cli->client) ? where_it_is(cli, url) : "").p;
 	} else {
-		ask->code = STR("bad_reply");
+		ask->code = status == CLIENT_INSECURE ? STR("tls_failed") : STR("bad_reply");
 		ask->failure = arena_cstr(cli->arena, str_of(why));
 	}
 }
@@ -192,6 +192,9 @@ static const struct hint hints[] = {
 	{"loop", "What happened so far: spine trace TASK"},
 	{"hop_limit", "What happened so far: spine trace TASK"},
 	{"constraint_locked", "A person may waive it: spine waive --help"},
+	{"unauthorized",
+	 "Name the file that holds a key: --key-file FILE, or SPINE_KEY_FILE. Who runs the server makes one: spine key "
+	 "create"},
 	{"parent_unclear", "The envelopes of a task: spine task TASK"},
 	{NULL, NULL},
 };

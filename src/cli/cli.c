@@ -174,25 +174,35 @@ void cli_write_json(const struct cli *cli, struct str json)
 
 int64_t cli_timeout_ms(const struct cli *cli)
 {
-	return cli->timeout_ms ? cli->timeout_ms : options_int(&cli->options, "timeout");
+	const struct option_value *timeout = options_find(&cli->options, "timeout");
+
+	return cli->timeout_ms ? cli->timeout_ms : timeout ? timeout->number : 0;
+}
+
+struct client_config cli_client_config(const struct cli *cli)
+{
+	const struct options *o = &cli->options;
+
+	return (struct client_config){
+		.url = options_text(o, "url"),
+		.space = cli->is_nowhere ? NULL : cli->space ? cli->space : options_text(o, "space"),
+		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
+		.key_file = own_key_file(cli),
+		.ca_file = options_text(o, "ca-file"),
+		.cert_file = options_text(o, "cert-file"),
+		.cert_key_file = options_text(o, "cert-key-file"),
+		.timeout_ms = cli_timeout_ms(cli),
+		.max_reply_bytes = REPLY_MAX_BYTES,
+	};
 }
 
 struct client *cli_client(struct cli *cli)
 {
-	const struct options *o = &cli->options;
-	struct client_config config = {
-		.url = options_text(o, "url"),
-		.space = cli->is_nowhere ? NULL : cli->space ? cli->space : options_text(o, "space"),
-		.agent = cli->is_anonymous ? NULL : options_text(o, "agent"),
-		.timeout_ms = cli_timeout_ms(cli),
-		.max_reply_bytes = REPLY_MAX_BYTES,
-	};
+	struct client_config config = cli_client_config(cli);
 	struct buf error;
 
 	if (cli->client)
 		return cli->client;
-	if (!own_key_read(cli, &config.key))
-		return NULL;
 	buf_init(&error, 4096);
 	cli->client = client_new(&config, &error);
 	if (cli->client == NULL)

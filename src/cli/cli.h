@@ -116,6 +116,9 @@ void cli_write_json_buf(const struct cli *cli, struct buf *json);
 const char *cli_data_dir(const struct cli *cli);
 /* How long a call may take, beside what the server was asked to wait. */
 int64_t cli_timeout_ms(const struct cli *cli);
+/* What a client is made with, by the options of the command, for those that make clients of their own: address, space,
+ * agent, time, and what it proves itself with. Borrows from the options. */
+struct client_config cli_client_config(const struct cli *cli);
 /* The client for the options of the command. NULL, with the reason on standard error, where they are of no use. */
 struct client *cli_client(struct cli *cli);
 

@@ -8,6 +8,7 @@
 #include "codec/rfc3339.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 
 enum {
@@ -164,6 +165,8 @@ static bool start(struct job *job, struct child *child, struct str input)
 {
 	const struct json *h = job->handoff;
 	struct arena *arena = job->cli->arena;
+	/* The program has the key that this one has: a file that was named here takes the place of SPINE_KEY. */
+	const struct option_value *key_file = options_value(&job->cli->options, "key-file");
 	struct child_variable variables[] = {
 		{"SPINE_HANDOFF", text_or_null(arena, ask_str(h, "id"))},
 		{"SPINE_ENVELOPE", text_or_null(arena, ask_str(h, "envelope_id"))},
@@ -175,6 +178,11 @@ static bool start(struct job *job, struct child *child, struct str input)
 		{"SPINE_URL", client_url(job->cli->client)},
 		{"SPINE_SPACE", options_text(&job->cli->options, "space")},
 		{"SPINE_AGENT", job->exec->agent},
+		{"SPINE_KEY", key_file->source == OPTION_FROM_ARGS ? NULL : getenv("SPINE_KEY")},
+		{"SPINE_KEY_FILE", key_file->text},
+		{"SPINE_CA_FILE", options_text(&job->cli->options, "ca-file")},
+		{"SPINE_CERT_FILE", options_text(&job->cli->options, "cert-file")},
+		{"SPINE_CERT_KEY_FILE", options_text(&job->cli->options, "cert-key-file")},
 		{NULL, NULL},
 	};
 	struct buf error;

@@ -19,8 +19,13 @@ const struct option_table common_table = {"Common options", common_options, OPTI
 	{.name = "url", .arg = "URL", .env = "SPINE_URL", .key = "url", .type = OPTION_TEXT, \
 	 .fallback = "http://127.0.0.1:8788", .help = "the server's address"}, \
 	{.name = "key-file", .arg = "FILE", .env = "SPINE_KEY_FILE", .key = "key_file", .type = OPTION_PATH, \
-	 .help = "a file, readable by you alone, with the key for a server that needs one; SPINE_KEY has the key " \
-		 "itself"}
+	 .help = "a file of mode 0600 that holds the key, where the server asks for one; SPINE_KEY may hold it, too"}, \
+	{.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_PATH, \
+	 .help = "of an https:// server: the authorities that are trusted (PEM), instead of the system's"}, \
+	{.name = "cert-file", .arg = "FILE", .env = "SPINE_CERT_FILE", .key = "cert_file", .type = OPTION_PATH, \
+	 .help = "the client's certificate (PEM), where the server asks for one"}, \
+	{.name = "cert-key-file", .arg = "FILE", .env = "SPINE_CERT_KEY_FILE", .key = "cert_key_file", \
+	 .type = OPTION_PATH, .help = "its private key, where that is not in the same file"}
 
 #define WHERE_AND_WHO \
 	WHERE, \

@@ -17,11 +17,12 @@ static bool is_named(const char *what, const char *text, struct buf *error)
 
 struct client *client_new(const struct client_config *config, struct buf *error)
 {
-	/* What the environment says was looked at already, by the options: "" keeps the library from it. */
+	/* What the environment says of names was looked at already, by the options: "" keeps the library from it. */
 	ms_options options = {
 		.url = config->url, .space = config->space ? config->space : "",
-		.agent = config->agent ? config->agent : "", .task = "",
-		.token = config->key ? config->key : "", .timeout_ms = config->timeout_ms,
+		.agent = config->agent ? config->agent : "", .task = "", .timeout_ms = config->timeout_ms,
+		.key_file = config->key_file, .ca_file = config->ca_file, .cert_file = config->cert_file,
+		.cert_key_file = config->cert_key_file,
 		.retry = MS_RETRY_BRIEFLY, .max_connections = 1, .max_answer_bytes = config->max_reply_bytes,
 	};
 	struct client *client;
@@ -103,6 +104,8 @@ enum client_status client_status_of(ms_status status)
 		return CLIENT_TIMED_OUT;
 	case MS_STOPPED:
 		return CLIENT_STOPPED;
+	case MS_TLS_FAILED:
+		return CLIENT_INSECURE;
 	default:
 		return CLIENT_BAD_REPLY;
 	}

@@ -16,7 +16,10 @@ struct client_config {
 	const char *url;		/* "http://127.0.0.1:8788"; no path */
 	const char *space;		/* NULL: the server's default */
 	const char *agent;		/* NULL: no name is sent */
-	const char *key;		/* sent as Authorization: Bearer; NULL: none */
+	const char *key_file;		/* NULL: what the environment has, SPINE_KEY or SPINE_KEY_FILE */
+	const char *ca_file;		/* of https; NULL: what the environment has, and so are the two below */
+	const char *cert_file;
+	const char *cert_key_file;
 	int64_t timeout_ms;		/* of a call with all its repetitions; more than 0 */
 	size_t max_reply_bytes;		/* a larger reply is an error; more than 0 */
 };
@@ -52,6 +55,7 @@ enum client_status {
 	CLIENT_TIMED_OUT,
 	CLIENT_BAD_REPLY,	/* not HTTP, or too large */
 	CLIENT_STOPPED,		/* by is_stopped */
+	CLIENT_INSECURE,	/* no secure connection could be made; trying again does not help */
 };
 
 enum { CLIENT_ETAG_SIZE = 128 };

@@ -221,35 +221,6 @@ export const tests = {
 		assert.equal(await t.page.getByText("Secret of the first space.").count(), 0);
 	},
 
-	async "where the server wants a key it is asked for, kept for the tab only, and sent"(t) {
-		const seen = [];
-		t.mayFail = true; // The browser reports the 401 that is meant.
-		await t.page.route("**/v1/**", (route) => {
-			const given = route.request().headers()["authorization"];
-			seen.push(given);
-			return given === "Bearer open sesame"
-				? route.continue()
-				: route.fulfill({
-						status: 401,
-						contentType: "application/problem+json",
-						body: '{"code":"unauthorized","status":401,"detail":"a key is needed"}',
-					});
-		});
-		await t.api.store("Behind the door.");
-		await t.open("memories");
-		await t.sees("The server asks for a key", "dialog");
-		await t.page.locator("dialog").getByLabel("Key").fill("wrong");
-		await t.button("Use it").click();
-		await t.sees("the server does not know this key", "dialog");
-		await t.page.locator("dialog").getByLabel("Key").fill("open sesame");
-		await t.button("Use it").click();
-		await t.sees("Behind the door.", ".memory");
-		const kept = await t.page.evaluate(() => [JSON.stringify(localStorage), sessionStorage.getItem("spine.key")]);
-		assert.ok(!kept[0].includes("sesame"));
-		assert.equal(kept[1], "open sesame");
-		assert.ok(seen.includes("Bearer open sesame"));
-	},
-
 	async "where more happens than anybody can read, the page hangs up, looks for itself, and listens again"(t) {
 		await t.page.clock.install();
 		await t.open("memories");

@@ -90,12 +90,12 @@ ROWS = {
     "putRoute": ("routes put| r --to a", "spine.put_route('r', 'a')"),
     "deleteRoute": ("routes delete| r", "spine.delete_route('r')"),
     # Keys; what would close this server is refused
-    "createKey": ("key create| x --scope read", None),
-    "listKeys": ("key|", None),
-    "readKey": ("key show| key-1", None),
-    "rotateKey": ("key rotate| key-1", None),
-    "revokeKey": ("key revoke| key-1", None),
-    "readSession": (None, None),
+    "createKey": ("key create| x --scope read", "spine.create_key('x', scopes=['read'])"),
+    "listKeys": ("key|", "list(spine.keys())"),
+    "readKey": ("key show| key-1", "spine.key('key-1')"),
+    "rotateKey": ("key rotate| key-1", "spine.rotate_key('key-1')"),
+    "revokeKey": ("key revoke| key-1", "spine.revoke_key('key-1')"),
+    "readSession": (None, "spine.session()"),
     "openSession": (None, None),
     "closeSession": (None, None),
     # The server

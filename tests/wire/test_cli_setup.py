@@ -116,7 +116,7 @@ def test_a_token_is_named_and_not_written(project, host, expected):
 def test_codex_names_the_variable_of_its_token(project):
     run_setup(project, "codex", "--yes", "--token-env", "TEAM_TOKEN")
     assert entry(project, "codex", USER, project.home) == {"url": URL, "bearer_token_env_var": "TEAM_TOKEN"}
-    assert "spine mcp sends no token" in run_setup(project, "codex", "--token-env", "X", "--stdio", code=USAGE).err
+    assert "spine mcp has its key from SPINE_KEY" in run_setup(project, "codex", "--token-env", "X", "--stdio", code=USAGE).err
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -8,6 +8,7 @@ import { Dialog } from "../parts/dialog";
 import { HandoffLink, Presence } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
 import { say } from "../parts/notes";
+import { May } from "../parts/may";
 import { linkWith } from "../router";
 import { useRows } from "../rows";
 import type { Agent } from "../types";
@@ -36,9 +37,11 @@ export function BreakerOf({ space, agent, reload }: { space: string; agent: Agen
 				</span>
 			)}
 			{breaker.state !== "closed" && (
-				<button type="button" onClick={() => void reset()} aria-label={`Reset the breaker of ${agent.name}`}>
-					Reset
-				</button>
+				<May scope="admin">
+					<button type="button" onClick={() => void reset()} aria-label={`Reset the breaker of ${agent.name}`}>
+						Reset
+					</button>
+				</May>
 			)}
 			{breaker.state === "closed" && breaker.failures > 0 && (
 				<span class="tone-warn">{plural(breaker.failures, "failure")}</span>
@@ -176,16 +179,18 @@ function Row({
 				<Settings agent={agent} />
 			</td>
 			<td>
-				<button
-					type="button"
-					class="quiet in-row"
-					disabled={hasWork}
-					title={hasWork ? "It has open work." : undefined}
-					aria-label={`Delete ${agent.name}`}
-					onClick={() => setAsking(true)}
-				>
-					Delete…
-				</button>
+				<May scope="admin">
+					<button
+						type="button"
+						class="quiet in-row"
+						disabled={hasWork}
+						title={hasWork ? "It has open work." : undefined}
+						aria-label={`Delete ${agent.name}`}
+						onClick={() => setAsking(true)}
+					>
+						Delete…
+					</button>
+				</May>
 				{isAsking && <Delete space={space} agent={agent} close={() => setAsking(false)} done={reload} />}
 			</td>
 		</tr>

@@ -6,8 +6,9 @@ import { Name, Pill, State, Table, Time } from "../parts/basics";
 import { now } from "../parts/clock";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
+import { May } from "../parts/may";
 import { ownLink, pageOf } from "../router";
-import { by } from "../settings";
+import { by } from "../identity";
 import { useStore } from "../store";
 import type { Alert, Rule } from "../types";
 
@@ -121,14 +122,16 @@ function One({ space, alert, reload }: { space: string; alert: Alert; reload: ()
 						{doing(href)}
 					</a>
 				)}
-				{!alert.acknowledged_at && (
-					<button type="button" onClick={() => void acknowledge()}>
-						Acknowledge
+				<May scope="admin">
+					{!alert.acknowledged_at && (
+						<button type="button" onClick={() => void acknowledge()}>
+							Acknowledge
+						</button>
+					)}
+					<button type="button" onClick={() => setAsking(true)}>
+						Silence…
 					</button>
-				)}
-				<button type="button" onClick={() => setAsking(true)}>
-					Silence…
-				</button>
+				</May>
 			</div>
 			{isAsking && <Silence space={space} alert={alert} close={() => setAsking(false)} done={reload} />}
 		</li>

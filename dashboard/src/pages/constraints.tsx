@@ -6,6 +6,7 @@ import { Failure, Name, Panel, Pill, Time } from "../parts/basics";
 import { Dialog, Field } from "../parts/dialog";
 import { valueText } from "../parts/difference";
 import { say } from "../parts/notes";
+import { May } from "../parts/may";
 import { useResource } from "../resource";
 import { person } from "../settings";
 import { useStore } from "../store";
@@ -159,9 +160,11 @@ function Holding({
 			) : name === "max_tokens" ? (
 				<span class="faint">of this receiver alone</span>
 			) : (
-				<button type="button" onClick={ask}>
-					Waive…<span class="visually-hidden"> {name}</span>
-				</button>
+				<May scope="admin">
+					<button type="button" onClick={ask}>
+						Waive…<span class="visually-hidden"> {name}</span>
+					</button>
+				</May>
 			)}
 		</li>
 	);

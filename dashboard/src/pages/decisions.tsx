@@ -8,7 +8,8 @@ import { Dialog, Field } from "../parts/dialog";
 import { useAgents } from "../parts/filters";
 import { say } from "../parts/notes";
 import { useResource } from "../resource";
-import { by } from "../settings";
+import { by, may, session } from "../identity";
+import { useStore } from "../store";
 import type { Decided } from "../types";
 
 export type ParkedVerb = "redrive" | "reroute" | "shrink" | "discard";
@@ -420,9 +421,12 @@ export function Verbs<T extends Verb>({
 	first?: T;
 	ask: (verb: T) => void;
 }) {
+	const now = useStore(session);
+	const allowed = verbs.filter((verb) => may(now, verb === "cancel" ? "write" : "admin"));
+
 	return (
 		<div class="buttons">
-			{verbs.map((verb) => (
+			{allowed.map((verb) => (
 				<button
 					key={verb}
 					type="button"

@@ -6,9 +6,10 @@ import { Failure, Name, Panel, Pill, State, Text, Time, Waiting } from "../parts
 import { TextDifference, valueText } from "../parts/difference";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
+import { May } from "../parts/may";
 import { useResource } from "../resource";
 import { go, link } from "../router";
-import { by } from "../settings";
+import { by } from "../identity";
 import type { Memory } from "../types";
 
 /** If it has moved on since it was read, nothing is done to it. */
@@ -141,9 +142,11 @@ function Versions({ space, memory, reload }: { space: string; memory: Memory; re
 					</select>
 				</label>
 				{earlier && (
-					<button type="button" onClick={() => void revert(earlier.version)}>
-						Go back to version {earlier.version}
-					</button>
+					<May scope="write">
+						<button type="button" onClick={() => void revert(earlier.version)}>
+							Go back to version {earlier.version}
+						</button>
+					</May>
 				)}
 			</div>
 			{later && earlier && (
@@ -264,19 +267,21 @@ export function MemoryDetail({ space, id }: { space: string; id: string }) {
 			)}
 			{memory && memory.state !== "forgotten" && (
 				<>
-					<div class="buttons">
-						<button type="button" onClick={() => void pin(memory.pinned ? "unpin" : "pin")}>
-							{memory.pinned ? "Unpin" : "Pin"}
-						</button>
-						{memory.superseded_by === null && (
-							<button type="button" onClick={() => ask("supersede")}>
-								Supersede…
+					<May scope="write">
+						<div class="buttons">
+							<button type="button" onClick={() => void pin(memory.pinned ? "unpin" : "pin")}>
+								{memory.pinned ? "Unpin" : "Pin"}
 							</button>
-						)}
-						<button type="button" class="danger" onClick={() => ask("forget")}>
-							Forget…
-						</button>
-					</div>
+							{memory.superseded_by === null && (
+								<button type="button" onClick={() => ask("supersede")}>
+									Supersede…
+								</button>
+							)}
+							<button type="button" class="danger" onClick={() => ask("forget")}>
+								Forget…
+							</button>
+						</div>
+					</May>
 					<Facts memory={memory} />
 					<Text text={memory.content ?? ""} label={`Content of ${id}`} />
 					{memory.summary && (

@@ -38,6 +38,10 @@
  * it was lost, and the call only reads, may be said twice, or carries an Idempotency-Key (each call that creates gets
  * one); or the server was too busy and said when to come again.
  *
+ * KEYS. A key is sent as "Authorization: Bearer …", to the client's address and no other. It is in no error, and is
+ * overwritten when the client is closed. A key file that cannot be read, holds none, or that others could read, too, is
+ * MS_INVALID.
+ *
  * HOSTILE SERVERS. An answer is read strictly and within bounds: its size, its depth, the number of its values. What is
  * not what was asked for is MS_BAD_ANSWER. Redirects are not followed.
  *
@@ -75,6 +79,7 @@ typedef enum ms_status {
 	MS_BAD_ANSWER,		/* what came is not the answer of a Memory Spine server, or is too large */
 	MS_STOPPED,		/* by is_stopped */
 	MS_REFUSED,		/* the server answered with a problem, which ms_error has */
+	MS_TLS_FAILED,		/* no secure connection: ms_error says why, and what to do. Not tried again */
 } ms_status;
 
 enum { MS_CODE_SIZE = 64, MS_FIELD_SIZE = 128, MS_DETAIL_SIZE = 1024 };
@@ -83,7 +88,8 @@ enum { MS_CODE_SIZE = 64, MS_FIELD_SIZE = 128, MS_DETAIL_SIZE = 1024 };
 typedef struct ms_error {
 	ms_status status;
 	/* Of the protocol ("stale_lease"), or the library's: "invalid_argument", "no_memory", "connect_failed",
-	 * "connection_lost", "timeout", "bad_answer", "stopped". */
+	 * "connection_lost", "timeout", "bad_answer", "stopped", "tls_failed". "unauthorized" (401): the server asks
+	 * for a key, or for another one; "forbidden" (403): the key may not do this. */
 	char code[MS_CODE_SIZE];
 	char detail[MS_DETAIL_SIZE];	/* a sentence for a person */
 	char field[MS_FIELD_SIZE];	/* the member in question; "" where there is none */
@@ -108,7 +114,12 @@ typedef struct ms_options {
 	const char *space;		/* NULL: $SPINE_SPACE, else the server's default; "": that in any case */
 	const char *agent;		/* who calls; NULL: $SPINE_AGENT; "": nobody in any case */
 	const char *task;		/* of what is stored; NULL: $SPINE_TASK; "": none */
-	const char *token;		/* sent as "Authorization: Bearer …"; NULL: $SPINE_TOKEN; "": none */
+	const char *key;		/* what it proves itself with; NULL: key_file, else $SPINE_KEY; "": none */
+	const char *key_file;		/* a file of mode 0600 that holds the key; NULL: $SPINE_KEY_FILE; "": none */
+	const char *ca_file;		/* of https: the authorities that are trusted (PEM), instead of the system's;
+					 * NULL: $SPINE_CA_FILE; "": the system's */
+	const char *cert_file;		/* the client's certificate (PEM); NULL: $SPINE_CERT_FILE; "": none */
+	const char *cert_key_file;	/* its private key; NULL: $SPINE_CERT_KEY_FILE, else in the same file */
 	int64_t timeout_ms;		/* of a call with its retries; 0: 30,000 */
 	ms_retry retry;
 	size_t max_answer_bytes;	/* a larger answer is MS_BAD_ANSWER; 0: 64 MiB; at most 1 GiB */

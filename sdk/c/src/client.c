@@ -1,5 +1,6 @@
 #include "client.h"
 
+#include "credentials.h"
 #include "error.h"
 
 #include <arpa/inet.h>
@@ -90,8 +91,8 @@ static bool check_url(const char *url, bool *ret_is_local, ms_error *ret_error)
 	bool good = parts && read_url(parts, url, ret_is_local);
 
 	if (!good)
-		msi_error_invalid(ret_error, "url", "the server's address is \"%.200s\"; expected http://HOST:PORT, "
-				  "such as %s", url, default_url);
+		msi_error_invalid(ret_error, "url", "the server's address is \"%.200s\"; expected http://HOST:PORT "
+				  "or https://HOST:PORT, such as %s", url, default_url);
 	curl_url_cleanup(parts);
 	return good;
 }
@@ -170,7 +171,10 @@ static void free_texts(ms_client *client)
 	free(client->space);
 	free(client->agent);
 	free(client->task);
-	free(client->token);
+	msi_credentials_free(client->key);
+	free(client->ca_file);
+	free(client->cert_file);
+	free(client->cert_key_file);
 	free(client->idle);
 	free(client);
 }
@@ -188,7 +192,9 @@ static ms_client *make(const ms_options *o, bool is_local)
 	client->space = copy(o->space, &failed);
 	client->agent = copy(o->agent, &failed);
 	client->task = copy(o->task, &failed);
-	client->token = copy(o->token, &failed);
+	client->ca_file = copy(o->ca_file, &failed);
+	client->cert_file = copy(o->cert_file, &failed);
+	client->cert_key_file = copy(o->cert_key_file, &failed);
 	client->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS;
 	client->max_answer_bytes = o->max_answer_bytes ? o->max_answer_bytes : ANSWER_BYTES;
 	client->max_connections = o->max_connections ? o->max_connections : CONNECTIONS;
@@ -205,10 +211,27 @@ static ms_client *make(const ms_options *o, bool is_local)
 	return client;
 }
 
+/* Of https: what is named is there. */
+static bool check_files(const ms_options *o, ms_error *ret_error)
+{
+	if (o->cert_key_file && !o->cert_file)
+		msi_error_invalid(ret_error, "cert_key_file", "a private key is named and no certificate: name that "
+				  "as cert_file, too");
+	else if (strncasecmp(o->url, "https:", 6) != 0)
+		return true;
+	else
+		return msi_credentials_check_file("ca_file", o->ca_file, ret_error) == MS_OK &&
+		       msi_credentials_check_file("cert_file", o->cert_file, ret_error) == MS_OK &&
+		       msi_credentials_check_file("cert_key_file", o->cert_key_file, ret_error) == MS_OK;
+	return false;
+}
+
 ms_status ms_open(const ms_options *options, ms_client **ret, ms_error *ret_error)
 {
 	ms_options o = options ? *options : (ms_options){0};
 	bool is_local = false;
+	char *key = NULL;
+	ms_status status;
 
 	msi_error_clear(ret_error);
 	*ret = NULL;
@@ -217,16 +240,26 @@ ms_status ms_open(const ms_options *options, ms_client **ret, ms_error *ret_erro
 	o.space = given(o.space, "SPINE_SPACE");
 	o.agent = given(o.agent, "SPINE_AGENT");
 	o.task = given(o.task, "SPINE_TASK");
-	o.token = given(o.token, "SPINE_TOKEN");
+	o.ca_file = given(o.ca_file, "SPINE_CA_FILE");
+	o.cert_file = given(o.cert_file, "SPINE_CERT_FILE");
+	o.cert_key_file = given(o.cert_key_file, "SPINE_CERT_KEY_FILE");
 	pthread_once(&curl_once, prepare_curl);
 	if (curl_prepared != CURLE_OK)
 		return msi_error_set(ret_error, MS_NO_MEMORY, "no_memory", "libcurl cannot be used");
 	if (!check_bounds(&o, ret_error) || !check_url(o.url, &is_local, ret_error) ||
 	    !check_header("space", o.space, ret_error) || !check_header("agent", o.agent, ret_error) ||
-	    !check_header("task", o.task, ret_error) || !check_header("token", o.token, ret_error))
+	    !check_header("task", o.task, ret_error) || !check_files(&o, ret_error))
 		return MS_INVALID;
+	status = msi_credentials_key(&o, &key, ret_error);
+	if (status != MS_OK)
+		return status;
 	*ret = make(&o, is_local);
-	return *ret ? MS_OK : msi_error_no_memory(ret_error);
+	if (*ret == NULL) {
+		msi_credentials_free(key);
+		return msi_error_no_memory(ret_error);
+	}
+	(*ret)->key = key;
+	return MS_OK;
 }
 
 void ms_close(ms_client *client)

@@ -17,7 +17,10 @@ struct ms_client {
 	char *space;			/* NULL: none is sent */
 	char *agent;
 	char *task;
-	char *token;
+	char *key;			/* what it proves itself with; NULL: none */
+	char *ca_file;			/* NULL: the system's */
+	char *cert_file;
+	char *cert_key_file;
 	int64_t timeout_ms;
 	size_t max_answer_bytes;
 	ms_retry retry;

@@ -57,8 +57,10 @@ static bool make_key(char ret[KEY_BYTES * 2 + 1])
 
 /* --- Pauses --- */
 
-static bool is_lost(CURLcode code)
+static bool is_lost(const struct msi_transfer *t, CURLcode code)
 {
+	if (msi_transfer_is_insecure(t, code))
+		return false;
 	return code == CURLE_SEND_ERROR || code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING ||
 	       code == CURLE_PARTIAL_FILE;
 }
@@ -106,7 +108,7 @@ static int64_t pause_before_next(struct attempt *a)
 		return -1;
 	if (a->status == MS_OK)
 		return busy_pause_ms(a);
-	if (is_lost(a->code))
+	if (is_lost(&a->transfer, a->code))
 		return a->is_safe ? backoff_ms(a) : -1;
 	/* Nothing listens: while a person waits, that is worth another try only where something did a moment ago. */
 	if (a->code == CURLE_COULDNT_CONNECT)
@@ -161,7 +163,7 @@ static void try_until_answered(struct attempt *a)
 		was_nobody = a->code == CURLE_COULDNT_CONNECT;
 		if (was_nobody)
 			nobody = a->error;
-		a->was_lost = a->was_lost || is_lost(a->code);
+		a->was_lost = a->was_lost || is_lost(&a->transfer, a->code);
 		if (!pause_for(t->request, pause_ms)) {
 			a->status = msi_error_set(&a->error, MS_STOPPED, "stopped",
 						  "stopped before the answer was there");

@@ -147,7 +147,7 @@ static void add_headers(struct msi_transfer *t)
 	add_header(t, "Spine-Agent: ", request->agent ? request->agent : client->agent);
 	add_header(t, "Spine-Task: ", request->task);
 	add_header(t, "Spine-Person: ", request->person);
-	add_header(t, "Authorization: Bearer ", client->token);
+	add_header(t, "Authorization: Bearer ", client->key);
 	add_header(t, "Idempotency-Key: ", t->key);
 	add_header(t, "If-Match: ", request->if_match);
 	if (request->body)
@@ -191,6 +191,25 @@ static void set_body(struct msi_transfer *t)
 	}
 }
 
+/* Peer and host are checked unless somebody says otherwise, and nobody does. */
+static void set_tls(struct msi_transfer *t)
+{
+	const ms_client *client = t->client;
+
+	curl_easy_setopt(t->curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (client->ca_file) {
+		curl_easy_setopt(t->curl, CURLOPT_CAINFO, client->ca_file);
+		curl_easy_setopt(t->curl, CURLOPT_CAPATH, NULL);
+	}
+	if (client->cert_file) {
+		curl_easy_setopt(t->curl, CURLOPT_SSLCERT, client->cert_file);
+		curl_easy_setopt(t->curl, CURLOPT_SSLKEY, client->cert_key_file ? client->cert_key_file :
+				 client->cert_file);
+		/* A password is never asked for: nobody may be at the terminal. */
+		curl_easy_setopt(t->curl, CURLOPT_KEYPASSWD, "");
+	}
+}
+
 static void set_up(struct msi_transfer *t)
 {
 	CURL *curl = t->curl;
@@ -216,6 +235,7 @@ static void set_up(struct msi_transfer *t)
 	}
 	if (t->client->is_local)
 		curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	set_tls(t);
 	set_times(t);
 	set_body(t);
 }
@@ -297,8 +317,59 @@ static ms_status fail_write(const struct msi_transfer *t, ms_error *ret_error)
 	return fail_answer(t, "the answer is larger than this client takes", ret_error);
 }
 
+/* Since TLS 1.3 a server refuses the client's certificate after the client has begun to speak. */
+static bool is_late_refusal(const struct msi_transfer *t, CURLcode code)
+{
+	return (code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR) && strstr(t->curl_error, " alert ");
+}
+
+bool msi_transfer_is_insecure(const struct msi_transfer *t, CURLcode code)
+{
+	return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR ||
+	       code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_ISSUER_ERROR ||
+	       is_late_refusal(t, code);
+}
+
+/* What to do about it. The number is OpenSSL's (x509_vfy.h): 9 and 10 are of times. */
+static const char *tls_advice(const struct msi_transfer *t, CURLcode code)
+{
+	long verified = 0;
+
+	curl_easy_getinfo(t->curl, CURLINFO_SSL_VERIFYRESULT, &verified);
+	if (code == CURLE_PEER_FAILED_VERIFICATION && (strstr(t->curl_error, "subject name") ||
+						       strstr(t->curl_error, "does not match")))
+		return "its certificate is not for this host: use the name that the certificate has, or have one made "
+		       "for this one";
+	if (code == CURLE_PEER_FAILED_VERIFICATION && (verified == 9 || verified == 10))
+		return "its certificate is not valid now: renew it, or set this machine's clock";
+	if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_ISSUER_ERROR)
+		return "its certificate is not from an authority that is trusted here: name the authority's, as "
+		       "SPINE_CA_FILE";
+	if (code == CURLE_SSL_CACERT_BADFILE)
+		return "the file of authorities has no certificates that can be read (PEM): see SPINE_CA_FILE";
+	if (code == CURLE_SSL_CERTPROBLEM)
+		return "the client's certificate and its private key cannot be used (PEM, no password): see "
+		       "SPINE_CERT_FILE and SPINE_CERT_KEY_FILE";
+	if (strstr(t->curl_error, "certificate required") || strstr(t->curl_error, "handshake failure"))
+		return "it asks for a client certificate: name one, as SPINE_CERT_FILE";
+	if (strstr(t->curl_error, " alert "))
+		return "it does not accept the client's certificate: see SPINE_CERT_FILE";
+	if (strstr(t->curl_error, "wrong version number") || strstr(t->curl_error, "packet length too long"))
+		return "what answers there does not speak TLS: is its address http://…?";
+	return "the two could not agree";
+}
+
+static ms_status fail_tls(const struct msi_transfer *t, CURLcode code, ms_error *ret_error)
+{
+	return msi_error_set(ret_error, MS_TLS_FAILED, "tls_failed", "no secure connection to %s: %s (%s)",
+			     t->client->url, tls_advice(t, code),
+			     t->curl_error[0] ? t->curl_error : curl_easy_strerror(code));
+}
+
 ms_status msi_transfer_status(const struct msi_transfer *t, CURLcode code, ms_error *ret_error)
 {
+	if (msi_transfer_is_insecure(t, code))
+		return fail_tls(t, code, ret_error);
 	switch (code) {
 	case CURLE_OK:
 		return MS_OK;

@@ -30,6 +30,8 @@ struct msi_transfer {
 ms_status msi_transfer_begin(struct msi_transfer *t, ms_error *ret_error);
 /* The handle has been performed: the status is read, what was needed is released. */
 void msi_transfer_end(struct msi_transfer *t);
+/* No secure connection could be made, which trying again would not change. */
+bool msi_transfer_is_insecure(const struct msi_transfer *t, CURLcode code);
 /* What became of it. */
 ms_status msi_transfer_status(const struct msi_transfer *t, CURLcode code, ms_error *ret_error);
 

@@ -102,7 +102,7 @@ static void test_a_client_is_opened_for_an_address_and_nothing_else(void)
 {
 	static const ms_options wrong[] = {
 		{.url = ""}, {.url = "ftp://127.0.0.1"}, {.url = "http://a:b@127.0.0.1"}, {.url = "http://127.0.0.1/x"},
-		{.space = "a\nb"}, {.agent = " a"}, {.token = "a\r\nb"}, {.timeout_ms = -1}, {.max_connections = 5000},
+		{.space = "a\nb"}, {.agent = " a"}, {.key = "a\r\nb"}, {.timeout_ms = -1}, {.max_connections = 5000},
 		{.max_answer_bytes = (size_t)1 << 31},
 	};
 	ms_client *client;

@@ -49,7 +49,7 @@ static ms_error error;
 
 static ms_status try_open(void)
 {
-	ms_options options = {.url = url, .space = "a", .agent = "b", .token = "c"};
+	ms_options options = {.url = url, .space = "a", .agent = "b", .key = "c"};
 	ms_client *client;
 	ms_status status = ms_open(&options, &client, &error);
 

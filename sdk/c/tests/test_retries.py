@@ -86,8 +86,8 @@ def test_other_refusals_are_not_asked_again(call, status):
     assert told[1] == "x" and len(requests) == 1
 
 
-def test_a_token_and_the_names_of_the_environment_go_along(program, environment):
-    names = {"SPINE_TOKEN": "secret", "SPINE_SPACE": "payments", "SPINE_AGENT": "planner", "SPINE_TASK": "task-1"}
+def test_a_key_and_the_names_of_the_environment_go_along(program, environment):
+    names = {"SPINE_KEY": "secret", "SPINE_SPACE": "payments", "SPINE_AGENT": "planner", "SPINE_TASK": "task-1"}
     with FakeServer(then_well(b"", 0)) as server:
         for operation in (["stats"], ["storeMemory", "content=x"]):
             command = [program("one_call"), server.url, *operation]

@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import http.client
 import io
+import socket
+import ssl
 import time
 from collections.abc import Iterator
 from typing import Any, Optional
@@ -51,12 +53,12 @@ class _Connection:
 
     @classmethod
     async def open(cls, settings: Settings) -> _Connection:
-        host, port = settings.endpoint
+        host, port, _ = settings.endpoint
         # What asyncio.open_connection does, with a reader of our own.
         loop = asyncio.get_running_loop()
         reader = _Reader(limit=http1.HEAD_MAX_BYTES, loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-        transport, _ = await loop.create_connection(lambda: protocol, host, port)
+        transport, _ = await loop.create_connection(lambda: protocol, host, port, ssl=settings.tls)
         return cls(settings, reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
     def is_stale(self) -> bool:
@@ -69,7 +71,10 @@ class _Connection:
     def hang_up(self) -> None:
         """Says that nothing more comes from here, which ends what the server lets wait; what it sent is still read."""
         try:
-            self._writer.write_eof()
+            if self._writer.can_write_eof():
+                self._writer.write_eof()
+            else:  # TLS has no such thing; the socket below has
+                self._writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
         except (OSError, RuntimeError):
             pass  # gone already
 
@@ -100,7 +105,7 @@ class _Connection:
         if status >= 400 or "chunked" not in headers.get("transfer-encoding", "").lower():
             body, _ = await self._read_body(status, headers, keep_alive)
             return Response(status, headers, body)
-        return Response(status, headers, b"", _Stream(self, request))
+        return Response(status, headers, b"", _Stream(self._settings, self, request))
 
     async def _ask(self, request: Request) -> tuple[int, dict[str, str], bool]:
         self.reusable = False
@@ -183,18 +188,22 @@ class _Connection:
 
 
 @contextlib.contextmanager
-def _errors_of(request: Request) -> Iterator[None]:
+def _errors_of(settings: Settings, request: Request) -> Iterator[None]:
     """What goes wrong on a connection, as the errors of this package."""
     try:
         yield
     except (OSError, asyncio.IncompleteReadError) as error:
+        # Since TLS 1.3 a server refuses the client's certificate after the client has begun to speak.
+        if isinstance(error, ssl.SSLError) and http1.is_tls_failure(error):
+            raise http1.tls_failed(settings.endpoint, error) from error
         raise http1.connection_lost(request, error) from error
     except (http.client.HTTPException, asyncio.LimitOverrunError, ValueError) as error:
         raise http1.invalid(repr(error)) from error
 
 
 class _Stream(Stream):
-    def __init__(self, connection: _Connection, request: Request) -> None:
+    def __init__(self, settings: Settings, connection: _Connection, request: Request) -> None:
+        self._settings = settings
         self._connection = connection
         self._request = request
 
@@ -205,7 +214,7 @@ class _Stream(Stream):
             raise http1.timed_out(self._request) from None
 
     async def _read(self, room: int) -> bytes:
-        with _errors_of(self._request):
+        with _errors_of(self._settings, self._request):
             return await self._connection.read_chunk(room)
 
     def close(self) -> None:
@@ -267,7 +276,7 @@ class AsyncTransport:
                     if request.cancel.is_set:
                         raise http1.connection_lost(request, "it was cancelled before it was sent")
                     request.cancel.arm(connection.hang_up)
-                with _errors_of(request):
+                with _errors_of(self._settings, request):
                     response = await connection.exchange(request)
                 keep = connection.reusable
                 return response
@@ -287,7 +296,7 @@ class AsyncTransport:
         try:
             if request.cancel is not None:
                 request.cancel.arm(connection.drop)
-            with _errors_of(request):
+            with _errors_of(self._settings, request):
                 response = await connection.open_stream(request)
             return response
         finally:
@@ -312,5 +321,9 @@ class AsyncTransport:
     async def _connect(self) -> _Connection:
         try:
             return await _Connection.open(self._settings)
+        except ssl.SSLError as error:
+            if http1.is_tls_failure(error):
+                raise http1.tls_failed(self._settings.endpoint, error) from error
+            raise http1.connect_failed(self._settings.endpoint, error) from error
         except OSError as error:
             raise http1.connect_failed(self._settings.endpoint, error) from error

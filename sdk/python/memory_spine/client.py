@@ -13,6 +13,7 @@ from . import agents as agent_calls
 from . import alerts as alert_calls
 from . import channels as channel_calls
 from . import deliveries, handoffs, left, many, memories, server, watching
+from . import keys as key_calls
 from . import quarantine as quarantine_calls
 from . import queues as queue_calls
 from . import spaces as space_calls
@@ -21,6 +22,7 @@ from ._version import __version__
 from .async_transport import AsyncTransport
 from .call import Read, Request, Response, Sleep, Steps, in_task, perform
 from .channel import AsyncChannel, Channel
+from .credentials import Path, find_key, tls_context
 from .errors import SpineError
 from .handoff import AsyncEnvelope, SyncEnvelope, awaiting_handoff, blocking_handoff
 from .events import awaiting_events, blocking_events
@@ -49,6 +51,11 @@ class _Client:
         agent: Optional[str] = None,
         timeout: float = 30.0,
         *,
+        key: Optional[str] = None,
+        key_file: Optional[Path] = None,
+        ca_file: Optional[Path] = None,
+        cert_file: Optional[Path] = None,
+        cert_key_file: Optional[Path] = None,
         retries: Optional[int] = None,
         max_connections: int = 100,
         max_response_bytes: int = 64 * 1024 * 1024,
@@ -62,6 +69,12 @@ class _Client:
                             `spine receive --exec` sets)
         timeout             seconds that one call may take. Within them it is tried again where that is safe, so that
                             a restart of the server is waited for
+        key, key_file       what the client proves itself with where the server asks for a key, or a file of mode 0600
+                            that holds it; else SPINE_KEY, else SPINE_KEY_FILE
+        ca_file             of an https:// server: the certificates (PEM) of the authorities that are trusted, instead
+                            of the system's; else SPINE_CA_FILE
+        cert_file           the client's certificate, where the server asks for one; else SPINE_CERT_FILE
+        cert_key_file       its private key, where that is not in the same file; else SPINE_CERT_KEY_FILE
         retries             how often a request is sent again at most; 0: never. None: as often as there is time for
         max_connections     beyond it, calls wait for one another
         max_response_bytes  beyond it, an answer is refused
@@ -79,7 +92,12 @@ class _Client:
             headers.append(("Spine-Space", header_value("space", self._space)))
         if self._agent is not None:
             headers.append(("Spine-Agent", header_value("agent", self._agent)))
-        self._open(Settings(Endpoint.parse(self._endpoint), tuple(headers), max_connections, max_response_bytes))
+        at = Endpoint.parse(self._endpoint)
+        secret = find_key(key, key_file)
+        if secret is not None:
+            headers.append(("Authorization", f"Bearer {secret}"))
+        tls = tls_context(at, ca_file, cert_file, cert_key_file)
+        self._open(Settings(at, tuple(headers), max_connections, max_response_bytes, tls))
 
     def _open(self, settings: Settings) -> None:
         raise NotImplementedError
@@ -258,6 +276,13 @@ class MemorySpine(_Client):
     audit = blocking_pages(watching.audit)
     events = blocking_events(watching.events)
 
+    create_key = blocking(key_calls.create_key)
+    keys = blocking_pages(key_calls.keys)
+    key = blocking(key_calls.key)
+    rotate_key = blocking(key_calls.rotate_key)
+    revoke_key = blocking(key_calls.revoke_key)
+    session = blocking(key_calls.session)
+
     tokens = blocking(server.tokens)
     status = blocking(server.status)
     healthy = blocking(server.healthy)
@@ -406,6 +431,13 @@ class AsyncMemorySpine(_Client):
     stats = awaiting(watching.stats)
     audit = awaiting_pages(watching.audit)
     events = awaiting_events(watching.events)
+
+    create_key = awaiting(key_calls.create_key)
+    keys = awaiting_pages(key_calls.keys)
+    key = awaiting(key_calls.key)
+    rotate_key = awaiting(key_calls.rotate_key)
+    revoke_key = awaiting(key_calls.revoke_key)
+    session = awaiting(key_calls.session)
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)

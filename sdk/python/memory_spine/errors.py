@@ -22,6 +22,7 @@ __all__ = [
     "ConstraintConflict",
     "ConstraintLocked",
     "CredentialsFound",
+    "Forbidden",
     "HandoffConflict",
     "HandoffError",
     "HandoffParkedError",
@@ -38,6 +39,8 @@ __all__ = [
     "ServerError",
     "SpineError",
     "StaleLeaseError",
+    "TlsError",
+    "Unauthorized",
     "Unavailable",
     "ValidationError",
 ]
@@ -82,6 +85,15 @@ class SpineError(Exception):
     def __str__(self) -> str:
         status = "" if self.status is None else f"{self.status} "
         return f"{self.detail} ({status}{self.code})"
+
+
+class Unauthorized(SpineError):
+    """401: the server asks for a key, or the one that was sent is unknown, expired or revoked. It is not tried again."""
+
+
+class Forbidden(SpineError):
+    """403: the key may not do this: too little scope, another space, another agent's name. The text says what is
+    missing, `field` what it is about. Also a page or a host that the server does not allow."""
 
 
 class NotFound(SpineError):
@@ -173,6 +185,12 @@ class ConnectionError(SpineError, builtins.ConnectionError):
     """No answer. Code `connect_failed`: the request was not sent; `connection_lost`: it may have been carried out."""
 
 
+class TlsError(SpineError):
+    """No secure connection could be made: code `tls_failed`. The text says why (an authority that is not trusted here,
+    another host's certificate, a client certificate that is asked for) and what to do. Nothing was sent, and it is not
+    tried again."""
+
+
 class TimeoutError(SpineError, builtins.TimeoutError):
     """No answer in time: code `timeout`, and the request may have been carried out. Also the server's 408."""
 
@@ -238,6 +256,8 @@ class NoRoute(HandoffError, ValidationError):
 
 _CLASS_OF_STATUS: dict[int, type[SpineError]] = {
     400: ValidationError,
+    401: Unauthorized,
+    403: Forbidden,
     404: NotFound,
     408: TimeoutError,
     409: Conflict,

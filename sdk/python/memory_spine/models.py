@@ -628,3 +628,104 @@ class AlertRule:
             hold_s=raw["hold_s"],
             raw=dict(raw),
         )
+
+
+# --- Keys ----------------------------------------------------------------------------------------
+
+
+def _maybe_time(text: Optional[str]) -> Optional[datetime]:
+    return None if text is None else parse_time(text)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key, without its secret. `space` is "*" where it is for all of them, `agent` None where it is nobody's own.
+
+    status         "valid", "expired" or "revoked"
+    rotated_until  so long the secret before the last rotation is valid, too
+    """
+
+    id: str
+    name: str
+    space: str
+    agent: Optional[str]
+    scopes: tuple[str, ...]
+    trust: str
+    status: str
+    created_at: datetime
+    created_by: Optional[str]
+    expires_at: Optional[datetime]
+    revoked_at: Optional[datetime]
+    reason: Optional[str]
+    rotated_until: Optional[datetime]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Key:
+        return cls(**cls._members(raw))
+
+    @staticmethod
+    def _members(raw: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "id": raw["id"],
+            "name": raw["name"],
+            "space": raw["space"],
+            "agent": raw["agent"],
+            "scopes": tuple(raw["scopes"]),
+            "trust": raw["trust"],
+            "status": raw["status"],
+            "created_at": parse_time(raw["created_at"]),
+            "created_by": raw["created_by"],
+            "expires_at": _maybe_time(raw["expires_at"]),
+            "revoked_at": _maybe_time(raw["revoked_at"]),
+            "reason": raw["reason"],
+            "rotated_until": _maybe_time(raw["rotated_until"]),
+        }
+
+
+@dataclass(frozen=True)
+class NewKey(Key):
+    """A key that was just made or rotated. Its `secret` is what clients are made with; it is told this once, and is not
+    in the repr."""
+
+    secret: str = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> NewKey:
+        return cls(**cls._members({**raw, "status": "valid"}), secret=raw["key"])  # it is new
+
+
+@dataclass(frozen=True)
+class SessionKey:
+    """The key of who asks."""
+
+    id: str
+    name: str
+    space: str
+    agent: Optional[str]
+    scopes: tuple[str, ...]
+    trust: str
+    expires_at: Optional[datetime]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> SessionKey:
+        return cls(
+            raw["id"],
+            raw["name"],
+            raw["space"],
+            raw["agent"],
+            tuple(raw["scopes"]),
+            raw["trust"],
+            _maybe_time(raw["expires_at"]),
+        )
+
+
+@dataclass(frozen=True)
+class Session:
+    """Who one is to the server. mode: "open", nobody needs a key, or "keys"; key: None where none was sent."""
+
+    mode: str
+    key: Optional[SessionKey]
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Session:
+        return cls(raw["mode"], None if raw["key"] is None else SessionKey.from_wire(raw["key"]))

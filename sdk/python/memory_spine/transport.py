@@ -13,11 +13,12 @@ import contextlib
 import http.client
 import os
 import socket
+import ssl
 import threading
 import time
 import weakref
 from collections.abc import Iterator
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from . import http1
 from .call import Request, Response, Stream
@@ -44,16 +45,58 @@ class _DeadlineSocket(socket.socket):
         super().sendall(*args, **kwargs)
 
 
+class _DeadlineTlsSocket(ssl.SSLSocket):
+    """The same, of a secure connection."""
+
+    deadline = 0.0
+
+    def _arm(self) -> None:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise socket.timeout("timed out")
+        self.settimeout(left)
+
+    def recv_into(self, *args: Any, **kwargs: Any) -> int:
+        self._arm()
+        return super().recv_into(*args, **kwargs)
+
+    def sendall(self, *args: Any, **kwargs: Any) -> None:
+        self._arm()
+        super().sendall(*args, **kwargs)
+
+
+def _secured(context: ssl.SSLContext, plain: socket.socket, host: str, deadline: float) -> _DeadlineTlsSocket:
+    context.sslsocket_class = _DeadlineTlsSocket
+    try:
+        made = context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False)
+    except BaseException:
+        plain.close()
+        raise
+    try:
+        assert isinstance(made, _DeadlineTlsSocket)
+        made.deadline = deadline
+        made._arm()
+        made.do_handshake()
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
 class _Connection:
     def __init__(self, settings: Settings, deadline: float) -> None:
         self._settings = settings
-        host, port = settings.endpoint
+        host, port, _ = settings.endpoint
         left = deadline - time.monotonic()
         if left <= 0:
             raise socket.timeout("timed out")
         plain = socket.create_connection((host, port), timeout=left)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._sock = _DeadlineSocket(plain.family, plain.type, plain.proto, fileno=plain.detach())
+        self._sock: Union[_DeadlineSocket, _DeadlineTlsSocket]
+        if settings.tls is None:
+            self._sock = _DeadlineSocket(plain.family, plain.type, plain.proto, fileno=plain.detach())
+        else:
+            self._sock = _secured(settings.tls, plain, host, deadline)
         self._http = http.client.HTTPConnection(host, port)
         self._http.sock = self._sock
         self.reusable = False
@@ -65,7 +108,8 @@ class _Connection:
     def hang_up(self) -> None:
         """Says that nothing more comes from here, which ends what the server lets wait; what it sent is still read."""
         try:
-            self._sock.shutdown(socket.SHUT_WR)
+            # Of the socket below: that of TLS would take what is yet to be read for plain text.
+            socket.socket.shutdown(self._sock, socket.SHUT_WR)
         except OSError:
             pass  # gone already
 
@@ -75,7 +119,7 @@ class _Connection:
     def cut(self) -> None:
         """Ends it for both sides at once, also for whoever is reading from it in another thread."""
         try:
-            self._sock.shutdown(socket.SHUT_RDWR)
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
         except OSError:
             pass  # gone already
 
@@ -92,7 +136,7 @@ class _Connection:
         if answer.status >= 400:
             with answer:
                 return Response(answer.status, _headers(answer), self._read_body(answer))
-        return Response(answer.status, _headers(answer), b"", _Stream(self, request, answer))
+        return Response(answer.status, _headers(answer), b"", _Stream(self._settings, self, request, answer))
 
     def read_some(self, answer: http.client.HTTPResponse, deadline: float) -> bytes:
         self._sock.deadline = deadline
@@ -144,26 +188,32 @@ def _headers(answer: http.client.HTTPResponse) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _errors_of(request: Request) -> Iterator[None]:
+def _errors_of(settings: Settings, request: Request) -> Iterator[None]:
     """What goes wrong on a connection, as the errors of this package."""
     try:
         yield
     except socket.timeout:
         raise http1.timed_out(request) from None
     except (OSError, http.client.IncompleteRead) as error:
+        # Since TLS 1.3 a server refuses the client's certificate after the client has begun to speak.
+        if isinstance(error, ssl.SSLError) and http1.is_tls_failure(error):
+            raise http1.tls_failed(settings.endpoint, error) from error
         raise http1.connection_lost(request, error) from error
     except (http.client.HTTPException, ValueError) as error:
         raise http1.invalid(repr(error)) from error
 
 
 class _Stream(Stream):
-    def __init__(self, connection: _Connection, request: Request, answer: http.client.HTTPResponse) -> None:
+    def __init__(
+        self, settings: Settings, connection: _Connection, request: Request, answer: http.client.HTTPResponse
+    ) -> None:
+        self._settings = settings
         self._connection = connection
         self._request = request
         self._answer = answer
 
     def read(self, deadline: float) -> bytes:
-        with _errors_of(self._request):
+        with _errors_of(self._settings, self._request):
             return self._connection.read_some(self._answer, deadline)
 
     def close(self) -> None:
@@ -216,7 +266,7 @@ class Transport:
         try:
             if request.cancel is not None:
                 request.cancel.arm(connection.hang_up)
-            with _errors_of(request):
+            with _errors_of(self._settings, request):
                 response = connection.exchange(request, deadline)
             keep = connection.reusable
             return response
@@ -235,7 +285,7 @@ class Transport:
         try:
             if request.cancel is not None:
                 request.cancel.arm(connection.cut)
-            with _errors_of(request):
+            with _errors_of(self._settings, request):
                 response = connection.open_stream(request, deadline)
             return response
         finally:
@@ -267,6 +317,10 @@ class Transport:
             return _Connection(self._settings, deadline)
         except socket.timeout:
             raise http1.timed_out(request) from None
+        except ssl.SSLError as error:
+            if http1.is_tls_failure(error):
+                raise http1.tls_failed(self._settings.endpoint, error) from error
+            raise http1.connect_failed(self._settings.endpoint, error) from error
         except OSError as error:
             raise http1.connect_failed(self._settings.endpoint, error) from error
 

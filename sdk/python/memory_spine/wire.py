@@ -31,18 +31,23 @@ UNSET = Unset()
 class Endpoint(NamedTuple):
     host: str
     port: int
+    is_tls: bool = False
 
     @property
     def authority(self) -> str:
         """What goes into the Host header."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
+    @property
+    def url(self) -> str:
+        return f"{'https' if self.is_tls else 'http'}://{self.authority}"
+
     @classmethod
     def parse(cls, url: str) -> Endpoint:
-        """Reads "http://HOST[:PORT]"; anything more or other is a ValueError that says what."""
+        """Reads "http://HOST[:PORT]", or https; anything more or other is a ValueError that says what."""
         parts = urlsplit(url)
-        if parts.scheme != "http":
-            raise ValueError(f"endpoint {url!r} must begin with http://")
+        if parts.scheme not in ("http", "https"):
+            raise ValueError(f"endpoint {url!r} must begin with http:// or https://")
         if not parts.hostname:
             raise ValueError(f"endpoint {url!r} names no host")
         if parts.username is not None or parts.password is not None:
@@ -53,7 +58,8 @@ class Endpoint(NamedTuple):
             port = parts.port
         except ValueError:
             raise ValueError(f"endpoint {url!r} has no valid port") from None
-        return cls(parts.hostname, 80 if port is None else port)
+        is_tls = parts.scheme == "https"
+        return cls(parts.hostname, (443 if is_tls else 80) if port is None else port, is_tls)
 
 
 def header_value(what: str, value: str) -> str:

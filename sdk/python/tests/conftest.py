@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import os
 import sys
 import threading
 from pathlib import Path
@@ -108,7 +109,7 @@ class BlockingEvents(BlockingPages):
 
 @pytest.fixture(autouse=True)
 def no_environment(monkeypatch):
-    for name in ("SPINE_URL", "SPINE_SPACE", "SPINE_AGENT", "SPINE_TASK"):
+    for name in [name for name in os.environ if name.startswith("SPINE_") and name != "SPINE_BIN"]:
         monkeypatch.delenv(name, raising=False)
 
 

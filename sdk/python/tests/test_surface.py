@@ -22,7 +22,7 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit", "queues", "queue"}
+PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit", "queues", "queue", "keys"}
 # What asks the server nothing and returns something that does.
 HANDLES = {"agent", "get_channel", "events"}
 OLDEST_PYTHON = (3, 9)
@@ -56,6 +56,7 @@ def test_both_clients_have_the_same_calls():
         *("routes", "route", "put_route", "delete_route"),
         *("register_agent", "agent_info", "agents", "reset_breaker", "delete_agent", "space_info", "set_space", "delete_space", "spaces"),
         *("alerts", "alert_rules", "ack_alert", "silence_alert", "stats", "audit", "events"),
+        *("create_key", "keys", "key", "rotate_key", "revoke_key", "session"),
         *("tokens", "status", "healthy", "ready", "close"),
     }
 
@@ -205,6 +206,12 @@ ROUTES = {
     "readSpace": [MemorySpine.space_info],
     "setSpace": [MemorySpine.set_space],
     "deleteSpace": [MemorySpine.delete_space],
+    "createKey": [MemorySpine.create_key],
+    "listKeys": [MemorySpine.keys],
+    "readKey": [MemorySpine.key],
+    "rotateKey": [MemorySpine.rotate_key],
+    "revokeKey": [MemorySpine.revoke_key],
+    "readSession": [MemorySpine.session],
     "countTokens": [MemorySpine.tokens],
     "status": [MemorySpine.status],
     "health": [MemorySpine.healthy],
@@ -214,6 +221,8 @@ ROUTES = {
 NO_METHOD = {"streamHandoffs", "metrics", "listSchemas", "readSchema", "openapi"}
 # What `spine export --whole` and `spine import` do.
 NO_METHOD |= {"exportRows", "importRows"}
+# The cookie of the dashboard.
+NO_METHOD |= {"openSession", "closeSession"}
 # Parameters that a method has under another name, or makes itself.
 RENAMED = {"from": "from_", "envelope_id": "envelope"}
 OWN = {"page_size", "page_token", "format", "limit"}

@@ -1,7 +1,10 @@
 /** What every call has in common: settings, headers, names on the wire, warnings. @module */
+import { type KeyPlace, placeOfKey, readKey } from "./credentials.js";
 import { ProtocolError } from "./errors.js";
 import { type Operation, operations, type Shape, version } from "./generated/operations.js";
 import type { JsonObject, Operations } from "./generated/types.js";
+import { taskInHand } from "./in-hand.js";
+import { secureFetch } from "./secure-fetch.js";
 import { type Answer, type Log, Transport } from "./transport.js";
 import { fromWire, headerValue, isHeaderValue, pathPiece, queryString, toWire } from "./wire.js";
 
@@ -15,6 +18,16 @@ export interface MemorySpineOptions {
 	readonly space?: string | undefined;
 	/** Who is calling, the author of what is stored; else `SPINE_AGENT`, else nobody. */
 	readonly agent?: string | undefined;
+	/** What the client proves itself with, where the server asks for a key; else `SPINE_KEY`. Never in a page: others read it. */
+	readonly key?: string | undefined;
+	/** A file of mode 0600 that holds the key (Node, Deno, Bun); else `SPINE_KEY_FILE`. It is read with the first call. */
+	readonly keyFile?: string | undefined;
+	/** Of an `https://` server: a file with the certificates (PEM) of the authorities that are trusted, instead of the runtime's; else `SPINE_CA_FILE`. */
+	readonly caFile?: string | undefined;
+	/** A file with the client's certificate, where the server asks for one; else `SPINE_CERT_FILE`. */
+	readonly certFile?: string | undefined;
+	/** Its private key, where that is not in the same file; else `SPINE_CERT_KEY_FILE`. */
+	readonly certKeyFile?: string | undefined;
 	/** Seconds that one call may take, its retries included: 30. What the server is asked to wait comes on top. */
 	readonly timeoutS?: number | undefined;
 	/** How often a request is sent again at most; 0: never. As often as there is time for, where it is not given. */
@@ -27,7 +40,10 @@ export interface MemorySpineOptions {
 	readonly log?: Log | undefined;
 }
 
-const OPTIONS = ["endpoint", "space", "agent", "timeoutS", "retries", "maxResponseBytes", "fetch", "log"];
+const OPTIONS = [
+	...["endpoint", "space", "agent", "key", "keyFile", "caFile", "certFile", "certKeyFile"],
+	...["timeoutS", "retries", "maxResponseBytes", "fetch", "log"],
+];
 
 /** A name that is not known would be the default, silently: another server than the one that was meant. */
 function checkNames(options: object): void {
@@ -98,11 +114,22 @@ function checkEndpoint(text: string): string {
 		url = undefined;
 	}
 	if (!url || !/^https?:$/.test(url.protocol))
-		throw new TypeError(`endpoint ${JSON.stringify(text)} must begin with http://`);
+		throw new TypeError(`endpoint ${JSON.stringify(text)} must begin with http:// or https://`);
 	if (url.username || url.password) throw new TypeError("endpoint carries a user name or password: there are none");
 	if (url.pathname !== "/" || url.search || url.hash)
 		throw new TypeError(`endpoint ${JSON.stringify(text)} carries a path: give only http://HOST:PORT`);
 	return url.origin;
+}
+
+/** The platform's, unless there are certificates of one's own. */
+function fetchFor(endpoint: string, options: MemorySpineOptions): typeof fetch {
+	const caFile = options.caFile ?? environment("SPINE_CA_FILE");
+	const certFile = options.certFile ?? environment("SPINE_CERT_FILE");
+	const certKeyFile = options.certKeyFile ?? environment("SPINE_CERT_KEY_FILE");
+	if (certKeyFile !== undefined && certFile === undefined)
+		throw new TypeError("certKeyFile is given and certFile is not: name the certificate, too");
+	if (!endpoint.startsWith("https:") || (caFile ?? certFile) === undefined) return globalThis.fetch;
+	return secureFetch({ caFile, certFile, certKeyFile });
 }
 
 function consoleLog(level: "info" | "warn" | "error", text: string, error?: unknown): void {
@@ -127,6 +154,8 @@ export class Caller {
 	/** The task that this program was started for, by `spine receive --exec`. */
 	readonly #task: string | undefined;
 	readonly #headers: { readonly [name: string]: string };
+	readonly #keyPlace: KeyPlace | undefined;
+	#key: Promise<string> | undefined;
 	readonly #transport: Transport;
 
 	constructor(options: MemorySpineOptions = {}) {
@@ -149,11 +178,12 @@ export class Caller {
 			...(this.space === undefined ? {} : { "Spine-Space": headerValue("space", this.space) }),
 			...(this.agentName === undefined ? {} : { "Spine-Agent": headerValue("agent", this.agentName) }),
 		};
+		this.#keyPlace = placeOfKey(options, environment);
 		this.#transport = new Transport({
 			endpoint: this.endpoint,
 			retries,
 			maxResponseBytes,
-			fetch: options.fetch ?? globalThis.fetch,
+			fetch: options.fetch ?? fetchFor(this.endpoint, options),
 			log: this.log,
 		});
 	}
@@ -181,7 +211,8 @@ export class Caller {
 	): Promise<{ value: Operations[Name]["answer"]; headers: Headers; raw: JsonObject }> {
 		const operation = operations[name];
 		if (operation === undefined) throw new TypeError(`the protocol has no call ${JSON.stringify(name)}`);
-		const answer = await this.#transport.send(this.#requestOf(operation, said as Said, how));
+		const request = this.#requestOf(operation, said as Said, how);
+		const answer = await this.#transport.send({ ...request, headers: await this.#proven(request.headers) });
 		const isJson = /json/.test(answer.headers.get("content-type") ?? "json");
 		const raw = isJson ? parse(answer) : answer.text;
 		if (isJson) this.#tellWarnings(raw as JsonObject);
@@ -193,7 +224,7 @@ export class Caller {
 	}
 
 	/** A stream of events. @internal */
-	stream(
+	async stream(
 		target: string,
 		headers: { readonly [name: string]: string },
 		signal: AbortSignal,
@@ -201,12 +232,19 @@ export class Caller {
 		return this.#transport.open({
 			method: "GET",
 			target,
-			headers: { ...this.#headers, Accept: "text/event-stream", ...headers },
+			headers: await this.#proven({ ...this.#headers, Accept: "text/event-stream", ...headers }),
 			safe: true,
 			retry: false,
 			timeoutS: this.timeoutS,
 			signal,
 		});
+	}
+
+	/** The headers with the key, where there is one. */
+	async #proven(headers: { readonly [name: string]: string }): Promise<{ readonly [name: string]: string }> {
+		if (this.#keyPlace === undefined) return headers;
+		this.#key ??= readKey(this.#keyPlace);
+		return { ...headers, Authorization: `Bearer ${await this.#key}` };
 	}
 
 	#requestOf(operation: Operation, said: Said, how: Sending): Parameters<Transport["send"]>[0] {
@@ -216,7 +254,7 @@ export class Caller {
 		return {
 			method: operation.method,
 			target: path + queryString(said.query ?? {}, operation.query),
-			headers: filled({ ...this.#headers, ...headersOf(operation, said, how, this.#task) }),
+			headers: filled({ ...this.#headers, ...headersOf(operation, said, how, taskInHand(this) ?? this.#task) }),
 			body: bodyOf(said.body, operation.body),
 			safe: how.safe ?? (takesKey || isIdempotent),
 			retry: how.retry ?? true,

@@ -63,6 +63,15 @@ export class SpineError extends Error {
 	}
 }
 
+/** 401: the server asks for a key, or the one that was sent is unknown, expired or revoked. It is not tried again. */
+export class Unauthorized extends SpineError {}
+
+/**
+ * 403: the key may not do this: too little scope, another space, another agent's name. The text says what is missing,
+ * `field` what it is about. Also a page or a host that the server does not allow.
+ */
+export class Forbidden extends SpineError {}
+
 /** 404: no such memory, version, envelope, handoff, task, agent, channel, route or call. */
 export class NotFound extends SpineError {}
 
@@ -124,6 +133,12 @@ export class ProtocolError extends SpineError {}
 
 /** No answer. Code `connect_failed`: the request was not sent; `connection_lost`: it may have been carried out. */
 export class ConnectionError extends SpineError {}
+
+/**
+ * No secure connection could be made: code `tls_failed`. The text says why (an authority that is not trusted here,
+ * another host's certificate, a client certificate that is asked for) and what to do. It is not tried again.
+ */
+export class TlsError extends SpineError {}
 
 /** No answer in time: code `timeout`, and the request may have been carried out. Also the server's 408. */
 export class TimeoutError extends SpineError {}

@@ -35,6 +35,7 @@ export type {
 	HandoffHistory,
 	Json,
 	JsonObject,
+	Key,
 	Memory,
 	Operations,
 	Parked,
@@ -43,6 +44,7 @@ export type {
 	Route,
 	RouteSettings,
 	Sent,
+	Session,
 	Space,
 	Stats,
 	Status,
@@ -65,6 +67,7 @@ export type {
 	Sendable,
 	SendOptions,
 } from "./handoffs.js";
+export { Handled, idempotent, type IdempotentOptions } from "./idempotent.js";
 export type { LoopOptions } from "./loop.js";
 export type { Bulk, ManyOptions } from "./many.js";
 export type {
@@ -78,7 +81,7 @@ export type {
 	StoreOptions,
 	UpdateOptions,
 } from "./memories.js";
-export type { AgentInfo, AuditFilters, PageOptions, RegisterOptions } from "./operating.js";
+export type { AgentInfo, AuditFilters, CreateKeyOptions, PageOptions, RegisterOptions } from "./operating.js";
 export { type Page, Pages } from "./pages.js";
 export { type Handler, Inbox, type InboxOptions, type ReceiveOptions, Receiver, type RunOptions } from "./receiver.js";
 export type { Log } from "./transport.js";

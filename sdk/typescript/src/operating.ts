@@ -280,6 +280,55 @@ export abstract class OperatingCalls extends ManyCalls {
 		return new Events(this, options);
 	}
 
+	/**
+	 * Makes a key; its `key` is the secret, which is told this once. The first of a server must be admin of all spaces,
+	 * and from then on everybody needs one. It is not sent again where its answer is lost: that would be a second key.
+	 *
+	 * @example
+	 * const made = await spine.createKey("the pipeline", { agent: "coder", scopes: ["read", "write", "receive"] });
+	 */
+	async createKey(name: string, options: CreateKeyOptions = {}): Promise<wire.Operations["createKey"]["answer"]> {
+		const [said, how] = apart(options);
+		return this.request("createKey", { body: { ...said, name } }, { ...how, safe: false });
+	}
+
+	/** The keys that this one may see, in the order in which they were made. No secrets. */
+	keys(options: PageOptions = {}): Pages<wire.Key> {
+		const { pageSize = 100, ...how } = options;
+		return new Pages(async (pageToken) => {
+			const answer = await this.request("listKeys", { query: { pageSize, pageToken } }, how);
+			return { items: answer.keys, nextPageToken: answer.nextPageToken };
+		});
+	}
+
+	/** One key, such as `key-7`. */
+	async key(id: string, options: CallOptions = {}): Promise<wire.Key> {
+		return this.request("readKey", { params: { id } }, options);
+	}
+
+	/** Gives a key a new secret, told this once. The one before is valid for `graceS` seconds more: a day, or 0: no longer. */
+	async rotateKey(
+		id: string,
+		options: CallOptions & { readonly graceS?: number | undefined } = {},
+	): Promise<wire.Operations["rotateKey"]["answer"]> {
+		const { graceS, ...how } = options;
+		return this.request("rotateKey", { params: { id }, body: { graceS } }, { ...how, safe: false });
+	}
+
+	/** Ends a key for good, with its open streams, waiting calls and sessions. */
+	async revokeKey(
+		id: string,
+		options: CallOptions & { readonly reason?: string | undefined } = {},
+	): Promise<wire.Key> {
+		const { reason, ...how } = options;
+		return this.request("revokeKey", { params: { id }, body: { reason } }, { ...how, safe: true });
+	}
+
+	/** Who one is to the server: whether it asks for keys, and which key this client has. Answered without one, too. */
+	async session(options: CallOptions = {}): Promise<wire.Session> {
+		return this.request("readSession", {}, options);
+	}
+
 	/** How many tokens a text has: exactly, in `o200k_base` and `cl100k_base`; about, with `estimate`. */
 	async tokens(
 		text: string,
@@ -310,6 +359,9 @@ export abstract class OperatingCalls extends ManyCalls {
 		);
 	}
 }
+
+/** Options of `createKey`. */
+export interface CreateKeyOptions extends Omit<wire.Operations["createKey"]["input"]["body"], "name">, CallOptions {}
 
 /** Options of `silenceAlert`. */
 export interface DecideAlert extends CallOptions {

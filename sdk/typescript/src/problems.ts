@@ -8,6 +8,7 @@ import {
 	ConstraintLocked,
 	CredentialsFound,
 	type ErrorParts,
+	Forbidden,
 	HandoffConflict,
 	HandoffParkedError,
 	HopLimit,
@@ -22,6 +23,7 @@ import {
 	SpineError,
 	StaleLeaseError,
 	TimeoutError,
+	Unauthorized,
 	Unavailable,
 	ValidationError,
 } from "./errors.js";
@@ -31,6 +33,8 @@ type ErrorClass = new (detail: string, parts: ErrorParts) => SpineError;
 
 const classOfStatus: { readonly [status: number]: ErrorClass } = {
 	400: ValidationError,
+	401: Unauthorized,
+	403: Forbidden,
 	404: NotFound,
 	408: TimeoutError,
 	409: Conflict,

@@ -284,7 +284,7 @@ class Crew {
 	async #handle(work: Work): Promise<void> {
 		try {
 			work.keep();
-			if (await this.#loop.accept(work)) await this.#loop.succeed(work, await this.#handler(work));
+			if (await this.#loop.accept(work)) await this.#loop.succeed(work, await work.inHand(() => this.#handler(work)));
 		} catch (error) {
 			await work.fail(reasonOf(error));
 			this.#tell(work, error);

@@ -11,7 +11,7 @@
  *
  * @module
  */
-import { ConnectionError, ProtocolError, SpineError, TimeoutError, Unavailable } from "./errors.js";
+import { ConnectionError, ProtocolError, SpineError, TimeoutError, TlsError, Unavailable } from "./errors.js";
 import type { JsonObject } from "./generated/types.js";
 import { fromProblem } from "./problems.js";
 
@@ -103,7 +103,36 @@ function pageHint(): string {
 		: `; is it running, and does it allow pages of ${origin}? (spine serve --allow-origin)`;
 }
 
-function lost(error: unknown, endpoint: string): ConnectionError {
+/** How they say that no secure connection could be made, and what to do about it; the first that fits. */
+const NOT_SECURE: readonly (readonly [RegExp, string])[] = [
+	[
+		/ALTNAME|NotValidForName|HOSTNAME_MISMATCH/i,
+		"its certificate is not for this host; use the name that the certificate has, or have one made for this one",
+	],
+	[
+		/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|certificate:? ?(has )?expired/i,
+		"its certificate is not valid now; renew it, or set this machine's clock",
+	],
+	[
+		/CERTIFICATE_REQUIRED|certificate required|ALERT_HANDSHAKE_FAILURE/i,
+		"it asks for a client certificate; name one, as certFile or SPINE_CERT_FILE",
+	],
+	[
+		/ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE)|alert (unknown ca|bad certificate|certificate)/i,
+		"it does not accept the client certificate; see certFile, SPINE_CERT_FILE",
+	],
+	[
+		/WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long|InvalidContentType|corrupt message/i,
+		"what answers there does not speak TLS; is its address http://…?",
+	],
+	[
+		/SELF_SIGNED|self.signed|UNABLE_TO_(VERIFY|GET)|DEPTH_ZERO|UnknownIssuer|CERT_(UNTRUSTED|SIGNATURE)/i,
+		"its certificate is not from an authority that is trusted here; name the authority's, as caFile or SPINE_CA_FILE",
+	],
+	[/ERR_SSL_|ERR_TLS_|EPROTO|SSL routines|invalid peer certificate/i, "the two could not agree"],
+];
+
+function lost(error: unknown, endpoint: string): SpineError {
 	const cause = error instanceof Error ? error.cause : undefined;
 	const parts = [error, cause].filter((one) => one instanceof Error) as (Error & { code?: unknown })[];
 	const said = parts.map((one) => `${String(one.code ?? "")} ${one.message}`).join(" ");
@@ -111,6 +140,12 @@ function lost(error: unknown, endpoint: string): ConnectionError {
 		return new ConnectionError(`nobody answers at ${endpoint}; is the server running? (spine serve)`, {
 			code: "connect_failed",
 			retryable: true,
+			cause: error,
+		});
+	const insecure = endpoint.startsWith("https:") ? NOT_SECURE.find(([pattern]) => pattern.test(said)) : undefined;
+	if (insecure !== undefined)
+		return new TlsError(`no secure connection to ${endpoint}: ${insecure[1]} (${said.trim()})`, {
+			code: "tls_failed",
 			cause: error,
 		});
 	return new ConnectionError(`the connection to ${endpoint} was lost: ${said.trim() || String(error)}${pageHint()}`, {

@@ -17,6 +17,7 @@ import type { Found, HandoffStatus, JsonObject, Memory, SettleOutcome, Taken } f
 import type { DeliveryOptions, Handoff, HandoffCalls } from "./handoffs.js";
 import type { Loop } from "./loop.js";
 import { apart, type Draft, draftOf, type StoreManyOptions, type StoreOptions } from "./memories.js";
+import { withInHand } from "./in-hand.js";
 import { fromProblem } from "./problems.js";
 import { Received } from "./received.js";
 import { backoffMs, mayRecover, now, sleep } from "./transport.js";
@@ -73,6 +74,11 @@ export class Work extends Received {
 	#renewAt = 0;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 	#isKept = false;
+	/**
+	 * A process died while it handled this, so that the effect may have taken place: {@link idempotent} says so to the
+	 * handler that it calls again.
+	 */
+	inDoubt = false;
 	/** That it is worked on in. @internal */
 	loop: Loop | undefined;
 	/** What the loop has next, where that was taken already. @internal */
@@ -248,7 +254,7 @@ export class Work extends Received {
 	async run<T>(handler: (work: Work) => T | Promise<T>): Promise<T> {
 		this.keep();
 		try {
-			const result = await handler(this);
+			const result = await this.inHand(() => handler(this));
 			await this.succeed(result);
 			return result;
 		} catch (error) {
@@ -257,6 +263,11 @@ export class Work extends Received {
 		} finally {
 			this.stopKeeping();
 		}
+	}
+
+	/** Calls it; meanwhile a plain `store` of the client stores for the task, too. @internal */
+	inHand<T>(call: () => T | Promise<T>): Promise<T> {
+		return withInHand(this.#client, this.task, call);
 	}
 
 	// --- For the loops ---------------------------------------------------------------------------

@@ -94,6 +94,12 @@ const methods = {
 	purge: ["purge"],
 	listQuarantined: ["quarantined"],
 	deleteSpace: ["deleteSpace"],
+	createKey: ["createKey"],
+	listKeys: ["keys"],
+	readKey: ["key"],
+	rotateKey: ["rotateKey"],
+	revokeKey: ["revokeKey"],
+	readSession: ["session"],
 	countTokens: ["tokens"],
 	status: ["status"],
 	health: ["healthy"],
@@ -114,9 +120,11 @@ const methods = {
 	publish: [Channel, "publish"],
 	join: [Channel, "join"],
 };
-// Reached with `request`: what describes the server, keys, and what `spine export --whole` and `spine import` do.
-const byRequest = ["metrics", "listSchemas", "readSchema", "openapi", "exportRows", "importRows", "createKey", "listKeys", "readKey",
-	"rotateKey", "revokeKey", "readSession", "openSession", "closeSession"];
+// Reached with `request`: what describes the server, what `spine export --whole` and `spine import` do, and the cookie of pages.
+const byRequest = [
+	...["metrics", "listSchemas", "readSchema", "openapi", "exportRows", "importRows"],
+	...["openSession", "closeSession"],
+];
 // The stream of handoffs is what `inbox` does, with receive.
 const notReached = ["streamHandoffs"];
 
@@ -171,6 +179,17 @@ test("the calls have the names of the Python client, in camelCase", () => {
 		assert.equal(Object.create(package_[name].prototype) instanceof package_.SpineError, true, name);
 });
 
+test("the functions of the Python package are here, too", () => {
+	const camel = (name) => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+	const source = readFileSync(join(root, "sdk/python/memory_spine/__init__.py"), "utf8").split("__all__ = [")[1];
+	const names = [...source.matchAll(/^ {4}"([a-z]\w+)",$/gm)].map(([, name]) => camel(name));
+	assert.ok(names.includes("idempotent"));
+	assert.deepEqual(
+		names.filter((name) => typeof package_[name] !== "function"),
+		[],
+	);
+});
+
 test("every kind of problem has the class that Python gives it", () => {
 	const python = readFileSync(join(root, "sdk/python/memory_spine/errors.py"), "utf8");
 	const table = (text) =>
@@ -181,7 +200,7 @@ test("every kind of problem has the class that Python gives it", () => {
 
 test("what the objects show is told in the README, and nothing else", () => {
 	const told = [...read("README.md").matchAll(/`[^`\n]+`/g)].join(" ");
-	const own = new Set(["of", "loop", "following", "succeed", "fail", "giveBack", "patiently"]);
+	const own = new Set(["of", "loop", "following", "succeed", "fail", "giveBack", "patiently", "inHand"]);
 	for (const kind of [Work, Receiver, Inbox, Events, Channel, HandoffClient, Envelope])
 		for (const name of shown(kind))
 			if (!own.has(name)) assert.match(told, new RegExp(`\\b${name}\\b`), `${kind.name}.${name}`);

@@ -269,11 +269,13 @@ static void begin(struct lane *l)
 static bool make_side(struct lane *l, struct side *s, struct buf *error)
 {
 	const struct bench *b = l->run->bench;
-	struct client_config config = {
-		.url = client_url(b->cli->client), .space = b->space, .timeout_ms = CALL_TIMEOUT_MS,
-		.max_reply_bytes = REPLY_MAX_BYTES,
-	};
+	struct client_config config = cli_client_config(b->cli);
 
+	config.url = client_url(b->cli->client);
+	config.space = b->space;
+	config.agent = NULL;
+	config.timeout_ms = CALL_TIMEOUT_MS;
+	config.max_reply_bytes = REPLY_MAX_BYTES;
 	s->lane = l;
 	s->client = client_new(&config, error);
 	return s->client != NULL;

@@ -17,7 +17,7 @@ static const struct option setup_options[] = {
 	{.name = "stdio", .type = OPTION_FLAG,
 	 .help = "the host starts spine mcp, which starts a server where none runs, instead of connecting to the URL"},
 	{.name = "token-env", .arg = "NAME", .type = OPTION_TEXT,
-	 .help = "the environment variable with a bearer token, for a server behind something that asks for one"},
+	 .help = "the environment variable with the key that the host sends, such as SPINE_KEY; it is written nowhere"},
 	{.name = "no-hooks", .type = OPTION_FLAG, .help = "without the hook that wakes an idle agent"},
 	{.name = "undo", .type = OPTION_FLAG, .help = "take out what setup has put in"},
 	{.name = "yes", .letter = 'y', .type = OPTION_FLAG, .help = "do not ask"},
@@ -199,6 +199,18 @@ static int finish(const struct cli *cli, const struct setup_host *host, const st
 	return code;
 }
 
+/* The host starts programs where it likes, so that paths must be whole. NULL where the option was not given. */
+static const char *whole_path(const struct cli *cli, const char *option)
+{
+	const char *path = options_text(&cli->options, option);
+	char *real = path ? realpath(path, NULL) : NULL;
+
+	if (real)
+		path = arena_cstr(cli->arena, str_of(real));
+	free(real);
+	return path;
+}
+
 static int read_wish(struct cli *cli, const struct setup_host *host, struct setup_wish *ret)
 {
 	const struct options *o = &cli->options;
@@ -210,11 +222,14 @@ static int read_wish(struct cli *cli, const struct setup_host *host, struct setu
 		.url = options_text(o, "url"), .is_url_given = options_is_given(o, "url"),
 		.agent = options_text(o, "agent"), .space = options_text(o, "space"),
 		.token_env = options_text(o, "token-env"),
+		.key_file = whole_path(cli, "key-file"), .ca_file = whole_path(cli, "ca-file"),
+		.cert_file = whole_path(cli, "cert-file"), .cert_key_file = whole_path(cli, "cert-key-file"),
 	};
 	if (is_project && is_user)
 		return cli_usage(cli, "--project and --user exclude each other");
 	if (ret->is_stdio && ret->token_env)
-		return cli_usage(cli, "--token-env is for hosts that connect to the URL; spine mcp sends no token");
+		return cli_usage(cli, "--token-env is for hosts that connect to the URL; spine mcp has its key from "
+				 "SPINE_KEY, or from --key-file FILE");
 	/* The address and the names must be such as can be sent. */
 	cli->timeout_ms = 1;
 	return cli_client(cli) ? CLI_OK : CLI_USAGE;

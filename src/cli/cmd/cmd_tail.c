@@ -157,9 +157,12 @@ static bool follow_once(struct tail *t, int *ret_code)
 	request.path = buf_str(&path).p;
 	status = client_call(t->cli->client, &request, &reply, &why);
 	/* A server that is stopping says 503. */
-	go_on = t->left != 0 && !t->is_broken && stop_count(&t->stop) == 0 &&
+	go_on = t->left != 0 && !t->is_broken && stop_count(&t->stop) == 0 && status != CLIENT_INSECURE &&
 		(status != CLIENT_OK || reply.status / 100 == 2 || reply.status == 503);
-	if (!go_on && status == CLIENT_OK && reply.status / 100 != 2) {
+	if (status == CLIENT_INSECURE) {
+		cli_error(t->cli, "%s", buf_str(&why).p);
+		*ret_code = CLI_FAILED;
+	} else if (!go_on && status == CLIENT_OK && reply.status / 100 != 2) {
 		*ret_code = say_refusal(t, request.path, reply.status);
 	} else if (t->is_broken) {
 		cli_error(t->cli, "what the server sends is not a stream of events");

@@ -23,13 +23,12 @@ const char *demo_name(enum demo_agent who)
 
 bool demo_init(struct demo *d)
 {
-	struct client_config config = {
-		.url = d->url, .space = d->space, .timeout_ms = options_int(&d->cli->options, "timeout"),
-		.max_reply_bytes = REPLY_MAX_BYTES,
-	};
+	struct client_config config = cli_client_config(d->cli);
 	struct buf error;
 	bool good = true;
 
+	config.url = d->url;
+	config.space = d->space;
 	buf_init(&error, TEXT_MAX_BYTES);
 	for (int i = 0; i < DEMO_AGENTS; i++) {
 		d->players[i] = *d->cli;

@@ -264,6 +264,12 @@ static void on_done(void *arg, enum client_status status, const struct client_re
 
 	give_back(call->proxy, call->client);
 	call->client = NULL;
+	if (status == CLIENT_INSECURE) {
+		fail(call, arena_printf(&call->arena, "no secure connection to the Memory Spine server at %s could be "
+					"made; \"spine status --url %s\" says why", call->proxy->url,
+					call->proxy->url).p, false);
+		return;
+	}
 	if (status != CLIENT_OK) {
 		lose(call, was_sent, phrases[status]);
 		return;
@@ -280,16 +286,15 @@ static void on_done(void *arg, enum client_status status, const struct client_re
 
 static struct client *take_client(struct mcp_proxy *p)
 {
-	struct client_config config = {
-		.url = p->url, .space = options_text(&p->cli->options, "space"),
-		.agent = options_text(&p->cli->options, "agent"),
-		.timeout_ms = CLIENT_TIMEOUT_MS, .max_reply_bytes = REFUSAL_MAX_BYTES,
-	};
+	struct client_config config = cli_client_config(p->cli);
 	struct client *client;
 	struct buf error;
 
 	if (p->idle_count)
 		return p->idle[--p->idle_count];
+	config.url = p->url;
+	config.timeout_ms = CLIENT_TIMEOUT_MS;
+	config.max_reply_bytes = REFUSAL_MAX_BYTES;
 	buf_init(&error, ERROR_MAX_BYTES);
 	client = client_new(&config, &error);
 	if (client == NULL)

@@ -74,6 +74,8 @@ static struct str arguments(struct arena *arena, const struct setup_wish *wish)
 {
 	const char *const options[][2] = {
 		{"--agent", wish->agent}, {"--space", wish->space}, {"--url", wish->is_url_given ? wish->url : NULL},
+		{"--key-file", wish->key_file}, {"--ca-file", wish->ca_file}, {"--cert-file", wish->cert_file},
+		{"--cert-key-file", wish->cert_key_file},
 	};
 	struct buf out;
 
@@ -228,6 +230,10 @@ static void put_word(struct buf *out, const char *word)
 
 static const char *wait_command(struct arena *arena, const struct setup_wish *wish)
 {
+	const char *const options[][2] = {
+		{"space", wish->space}, {"url", wish->is_url_given ? wish->url : NULL}, {"key-file", wish->key_file},
+		{"ca-file", wish->ca_file}, {"cert-file", wish->cert_file}, {"cert-key-file", wish->cert_key_file},
+	};
 	struct buf out;
 
 	buf_init(&out, TEXT_MAX_BYTES);
@@ -235,13 +241,11 @@ static const char *wait_command(struct arena *arena, const struct setup_wish *wi
 	buf_puts(&out, " wait ");
 	put_word(&out, wish->agent);
 	buf_printf(&out, " --replace --timeout %dh", HOOK_TIMEOUT_S / 3600);
-	if (wish->space) {
-		buf_puts(&out, " --space ");
-		put_word(&out, wish->space);
-	}
-	if (wish->is_url_given) {
-		buf_puts(&out, " --url ");
-		put_word(&out, wish->url);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (options[i][1] == NULL)
+			continue;
+		buf_printf(&out, " --%s ", options[i][0]);
+		put_word(&out, options[i][1]);
 	}
 	return cli_keep(arena, &out).p;
 }

@@ -16,7 +16,9 @@ struct setup_wish {
 	const char *url;		/* "http://127.0.0.1:8788" */
 	bool is_url_given;
 	const char *agent, *space;	/* NULL: not said */
-	const char *token_env;		/* the variable that holds a bearer token; NULL: none */
+	const char *token_env;		/* the variable with the key, for hosts that connect themselves; NULL: none */
+	const char *key_file, *ca_file;	/* for `spine mcp` and `spine wait`, whole paths; NULL: not said */
+	const char *cert_file, *cert_key_file;
 	const char *program;		/* this one: a name that is found by PATH, or a path */
 	const char *program_path;
 };
