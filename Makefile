@@ -68,7 +68,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim power load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -91,6 +91,11 @@ sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, o
 	@$(SUBMAKE) $(OUT)/tests/sim
 	@$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs $(JOBS)
 SIM_SEEDS ?= 1000000
+
+power: build	## cut a store's power at POWER_SEEDS times 1,000 random places
+	@$(SUBMAKE) $(OUT)/tests/power
+	@$(OUT)/tests/power --seeds $(POWER_SEEDS)
+POWER_SEEDS ?= 100
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
 	@$(PYTHON) tests/load/waiting.py
@@ -233,6 +238,17 @@ $(OUT)/tests/sim: $(SIM_OBJ) $(LIB)
 $(OUT)/sim/%.o: tests/sim/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+# Power cuts: the store's files, recorded and cut off at every place.
+POWER_OBJ := $(patsubst tests/power/%.c,$(OUT)/power/%.o,$(wildcard tests/power/*.c))
+
+$(OUT)/tests/power: $(POWER_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(POWER_OBJ) $(LIB) $(ALL_LIBS) -ldl
+
+$(OUT)/power/%.o: tests/power/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
 
 # Counts tokens for the comparison with the reference.
 $(OUT)/token_count: tests/token_reference/count.c $(LIB)

@@ -162,17 +162,19 @@ static bool open_database(struct sqlite_conn *c, const char *path, enum store_mo
 }
 
 /* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header,
- * and closing one empties the log. */
+ * and closing one empties the log. Only what a crash has left in a journal is rolled back by that, for which SQLite has
+ * to write: there is a journal while a new file becomes one with a log. */
 static bool may_be_opened(const char *data_dir, struct buf *error)
 {
-	char *path = sqlite_path(data_dir, "spine.db");
+	char *path = sqlite_path(data_dir, "spine.db"), *journal = sqlite_path(data_dir, "spine.db-journal");
+	int flags = access(journal, F_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
 	struct stat st;
 	sqlite3 *db = NULL;
 	bool ok = true;
 	int version;
 
 	if (stat(path, &st) == 0 && st.st_size > 0) {
-		ok = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
+		ok = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK;
 		if (!ok)
 			buf_printf(error, "cannot open %s: %s", path, db ? sqlite3_errmsg(db) : "out of memory");
 		else
@@ -180,6 +182,7 @@ static bool may_be_opened(const char *data_dir, struct buf *error)
 		ok = ok && sqlite_schema_read(db, &version, error);
 		sqlite3_close(db);
 	}
+	free(journal);
 	free(path);
 	return ok;
 }
