@@ -250,6 +250,17 @@ $(OUT)/power/%.o: tests/power/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
 
+# Faults: the same day of a store, with each call of the C library failing in turn.
+FAULTS_OBJ := $(patsubst tests/faults/%.c,$(OUT)/faults/%.o,$(wildcard tests/faults/*.c))
+
+$(OUT)/tests/faults: $(FAULTS_OBJ) $(OUT)/power/workload.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS) -ldl
+
+$(OUT)/faults/%.o: tests/faults/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
+
 # Counts tokens for the comparison with the reference.
 $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -o $(OUT)/token_count.o -c $<

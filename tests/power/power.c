@@ -73,7 +73,7 @@ static void note_state(struct workload *w)
 	recorder_pause(true);
 	if (p->state_count == STATES_MAX)
 		workload_fail("more than %d commits", STATES_MAX);
-	p->states[p->state_count] = workload_state(w->dir, w->engine != NULL);
+	p->states[p->state_count] = workload_state(w->file, w->engine != NULL);
 	if (p->states[p->state_count] == 0)
 		workload_fail("the state cannot be read");
 	recorder_pause(false);
@@ -152,18 +152,19 @@ static const char *write_on(struct store_conn *c)
 
 static void check_store(struct power *p, const char *directory, size_t at, uint64_t seed, bool writes)
 {
-	char dir[272], what[1024];
+	char dir[272], file[272], what[1024];
 	struct buf text;
 	struct store_conn *c;
 	const char *wrong = NULL;
 	uint64_t state = 0;
 
 	snprintf(dir, sizeof(dir), "%s/data", directory);
+	snprintf(file, sizeof(file), "%s/data/spine.db", directory);
 	buf_init(&text, 65536);
 	c = store_open(dir, STORE_WRITE, &text);
 	if (c == NULL)
 		wrong = text.data;
-	if (c && (state = workload_state(dir, true)) == 0)
+	if (c && (state = workload_state(file, true)) == 0)
 		wrong = "the state cannot be read";
 	if (c && wrong == NULL)
 		wrong = look_at(c, &text);

@@ -57,7 +57,7 @@ static uint64_t hash_query(sqlite3 *db, const char *sql, uint64_t hash)
 	return rc == SQLITE_DONE ? hash : 0;
 }
 
-uint64_t workload_state(const char *dir, bool is_open)
+uint64_t workload_state(const char *file, bool is_open)
 {
 	static const char tables[] = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
 	char path[512], sql[256];
@@ -66,7 +66,7 @@ uint64_t workload_state(const char *dir, bool is_open)
 	uint64_t hash = 0;
 
 	/* Beside nobody SQLite would make a log, and remove it. */
-	snprintf(path, sizeof(path), is_open ? "%s/spine.db" : "file:%s/spine.db?immutable=1", dir);
+	snprintf(path, sizeof(path), is_open ? "%s" : "file:%s?immutable=1", file);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | (is_open ? 0 : SQLITE_OPEN_URI), NULL) == SQLITE_OK) {
 		sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
 		hash = hash_query(db, "SELECT sql FROM sqlite_schema ORDER BY name", 1);
@@ -243,13 +243,15 @@ static uint64_t store_text(struct workload *w, struct str text, const char *key)
 	return num;
 }
 
-static void store_letters(struct workload *w, char letter, size_t bytes)
+static uint64_t store_letters(struct workload *w, char letter, size_t bytes)
 {
 	char *text = mem_alloc(bytes + 1);
+	uint64_t num;
 
 	memset(text, letter, bytes);
-	store_text(w, (struct str){text, bytes}, NULL);
+	num = store_text(w, (struct str){text, bytes}, NULL);
 	free(text);
+	return num;
 }
 
 static void change(struct workload *w, const struct op_kind *kind, uint64_t num, const char *text)
@@ -391,7 +393,7 @@ static void play_delivery(struct workload *w)
 
 static void play_forgetting(struct workload *w)
 {
-	change(w, &memory_forget_kind, 2, NULL);
+	change(w, &memory_forget_kind, store_letters(w, 'd', 5000), NULL);
 	store_text(w, STR("after what was forgotten"), NULL);
 }
 
@@ -409,10 +411,12 @@ static void play_space(struct workload *w)
 	pass_time(w, 2000);
 }
 
-/* What has ended is older than the engine keeps it. */
+/* What has ended is older than the engine keeps it. The hours pass at once: nobody was there. */
 static void play_pruning(struct workload *w)
 {
-	pass_time(w, 3 * (int64_t)HOUR_MS);
+	w->now_ms += 3 * (int64_t)HOUR_MS;
+	engine_step(w->engine);
+	pass_time(w, 900);
 }
 
 static void reopen(struct workload *w)
@@ -437,6 +441,8 @@ static void play_restore(struct workload *w)
 	if (status == STORE_OK) {
 		close_engine(w);
 		buf_clear(&error);
+		if (w->restoring)
+			w->restoring(w);
 		status = store_restore(w->dir, w->backup, true, &kept, &error);
 		if (status != STORE_OK && (!w->may_fail || error.len == 0))
 			workload_fail("restore: %.*s", STR_ARG(buf_str(&error)));
@@ -465,6 +471,7 @@ void workload_init(struct workload *w, const char *root)
 {
 	memset(w, 0, sizeof(*w));
 	snprintf(w->dir, sizeof(w->dir), "%s/data", root);
+	snprintf(w->file, sizeof(w->file), "%s/data/spine.db", root);
 	snprintf(w->backup, sizeof(w->backup), "%s/backup.db", root);
 	w->now_ms = T0;
 	w->keep = (struct space_keep){.handoffs_ms = HOUR_MS, .events_ms = 2 * (int64_t)HOUR_MS};

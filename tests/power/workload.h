@@ -13,7 +13,7 @@
 #include "store/verbs.h"
 
 struct workload {
-	char dir[272], backup[272];
+	char dir[272], file[272], backup[272];
 	int64_t now_ms;
 	struct log log;
 	struct space_keep keep;
@@ -24,6 +24,8 @@ struct workload {
 	/* Called after each commit, and when the store was opened or restored (engine is NULL), before anybody is told.
 	 */
 	void (*committed)(struct workload *w);
+	/* Optional: the backup is about to take the place of the store. */
+	void (*restoring)(struct workload *w);
 	void *ctx;
 	bool may_fail;				/* an operation may be refused because of the disk */
 	/* What came of it. */
@@ -41,9 +43,9 @@ void workload_play_start(struct workload *w);
 /* More than the log holds: what is in it is moved to the database. */
 void workload_play_large(struct workload *w);
 
-/* Everything that the tables of a store hold, as a number; 0 where it cannot be read. Is it open? Else it is one file.
- */
-uint64_t workload_state(const char *dir, bool is_open);
+/* Everything that the tables of a store hold, as a number; 0 where it cannot be read. Is it open? Else the file is all
+ * there is. */
+uint64_t workload_state(const char *file, bool is_open);
 /* Says what is wrong with the store and ends the program. */
 void workload_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

@@ -7,6 +7,7 @@
 #include "store/verbs.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 /* What the transaction has added to a space, and its row does not say yet: that is brought up to date once, not for
  * each memory. */
@@ -194,6 +195,12 @@ char *sqlite_path(const char *data_dir, const char *suffix);
 bool sqlite_make_directory(const char *data_dir, struct buf *error);
 /* Takes the lock of data_dir and returns its descriptor; -1 and a sentence where somebody else holds it. */
 int sqlite_lock(const char *data_dir, struct buf *error);
+
+/* sqlite_file.c: what the system does; errno says why not. */
+int sqlite_file_open(const char *path, int flags, mode_t mode);
+bool sqlite_file_truncate(int fd, off_t size);
+/* Copied and synced; the name is not. */
+bool sqlite_file_copy(const char *from, const char *to);
 /* Make sure that a file, or a new name in the directory of path, survives a power loss. */
 bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);

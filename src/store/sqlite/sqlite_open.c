@@ -16,41 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* On macOS fsync() leaves it to the disk when it writes its cache; some file systems know only that. */
-static int sync_descriptor(int fd)
-{
-#ifdef F_FULLFSYNC
-	if (fcntl(fd, F_FULLFSYNC) == 0)
-		return 0;
-#endif
-	return fsync(fd);
-}
-
-bool sqlite_sync_file(const char *path, int flags)
-{
-	int fd = open(path, flags | O_CLOEXEC);
-	bool ok = fd >= 0 && sync_descriptor(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-bool sqlite_sync_directory_of(const char *path)
-{
-	char *dir = mem_strdup(path);
-	char *slash = strrchr(dir, '/');
-	bool ok;
-
-	if (slash == dir)
-		slash[1] = '\0';
-	else if (slash)
-		*slash = '\0';
-	ok = sqlite_sync_file(slash ? dir : ".", O_RDONLY | O_DIRECTORY);
-	free(dir);
-	return ok;
-}
-
 char *sqlite_path(const char *data_dir, const char *suffix)
 {
 	struct buf path;
@@ -99,7 +64,7 @@ static void read_holder(int fd, char *ret, size_t size)
 int sqlite_lock(const char *data_dir, struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "lock");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = sqlite_file_open(path, O_RDWR | O_CREAT, 0600);
 	char holder[32];
 
 	if (fd < 0) {
@@ -110,7 +75,7 @@ int sqlite_lock(const char *data_dir, struct buf *error)
 			   holder[0] ? holder : "unknown", data_dir);
 		close(fd);
 		fd = -1;
-	} else if (ftruncate(fd, 0) != 0 || dprintf(fd, "%ld\n", (long)getpid()) < 0) {
+	} else if (!sqlite_file_truncate(fd, 0) || dprintf(fd, "%ld\n", (long)getpid()) < 0) {
 		buf_printf(error, "cannot write %s: %s", path, strerror(errno));
 		close(fd);
 		fd = -1;
@@ -192,7 +157,7 @@ static bool may_be_opened(const char *data_dir, struct buf *error)
 static bool make_private(const char *data_dir, struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = sqlite_file_open(path, O_RDWR | O_CREAT, 0600);
 	bool ok = fd >= 0 && fchmod(fd, 0600) == 0;
 
 	if (!ok)
