@@ -68,7 +68,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim power load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim power faults load bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -96,6 +96,12 @@ power: build	## cut a store's power at POWER_SEEDS times 1,000 random places
 	@$(SUBMAKE) $(OUT)/tests/power
 	@$(OUT)/tests/power --seeds $(POWER_SEEDS)
 POWER_SEEDS ?= 100
+
+faults: build	## let FAULT_CALLS calls of each kind fail in the store and in a server (0: all of them, which takes hours)
+	@$(SUBMAKE) $(OUT)/tests/faults
+	@$(OUT)/tests/faults --calls $(FAULT_CALLS)
+	@SPINE_BIN=$(BIN) $(PYTHON) tests/faults/server/server.py --calls $(FAULT_CALLS)
+FAULT_CALLS ?= 300
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
 	@$(PYTHON) tests/load/waiting.py

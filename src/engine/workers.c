@@ -1,6 +1,7 @@
 #include "engine/workers.h"
 
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/op.h"
 
 #include <pthread.h>
@@ -70,8 +71,7 @@ struct workers *workers_start(struct engine *e, int count, struct buf *error)
 			workers_stop(w);
 			return NULL;
 		}
-		if (pthread_create(&one->thread, NULL, worker_main, one) != 0)
-			abort();
+		thread_start(&one->thread, worker_main, one);
 		w->count++;
 	}
 	return w;

@@ -162,12 +162,28 @@ static void share_out(struct http_server *server, int fd)
 		http_post(server, loop->index, http_conn_open, conn);
 }
 
+/* The whole answer at once: it is small, and nobody waits for room. */
+static void say_busy(struct http_server *server, int fd)
+{
+	struct buf body, reply;
+
+	buf_init(&body, 4096);
+	buf_init(&reply, 8192);
+	http_refusal_body(server, 503, "busy", "The server has no file descriptor left for a connection; try again.",
+			  &body);
+	buf_printf(&reply, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+		   "Retry-After: 1\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%.*s", body.len,
+		   STR_ARG(buf_str(&body)));
+	if (send(fd, reply.data, reply.len, MSG_NOSIGNAL) > 0)
+		shutdown(fd, SHUT_WR);
+	buf_release(&body);
+	buf_release(&reply);
+}
+
 /* There is no descriptor left. Returns 0 where a waiting connection has been answered, EAGAIN where none waits (the
  * kernel looks for a descriptor before it looks for a connection), or what else is wrong. */
 static int answer_with_spare(struct http_server *server)
 {
-	static const char reply[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
-				    "Connection: close\r\n\r\n";
 	struct http_acceptor *acceptor = &server->acceptor;
 	char dropped[4096];
 	int fd, err = 0;
@@ -184,8 +200,7 @@ static int answer_with_spare(struct http_server *server)
 		/* A request that has been read does not turn the close into a reset that overtakes the answer. */
 		while (recv(fd, dropped, sizeof(dropped), 0) == (ssize_t)sizeof(dropped))
 			continue;
-		if (send(fd, reply, sizeof(reply) - 1, 0) > 0)
-			shutdown(fd, SHUT_WR);
+		say_busy(server, fd);
 		close(fd);
 	}
 	acceptor->spare_fd = open_spare();

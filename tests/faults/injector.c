@@ -4,25 +4,27 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* There is one C library in a process, and here one thread. */
+/* There is one C library in a process. The index may be read by a thread of its own. */
 static struct {
 	struct injection wanted;
 	bool is_armed, is_paused;
 	char root[256];
-	uint64_t calls, hits;
+	_Atomic(uint64_t) calls, hits;
 } injector;
 
 void injector_arm(const struct injection *i, const char *root)
 {
 	injector.wanted = *i;
 	snprintf(injector.root, sizeof(injector.root), "%s/", root);
-	injector.calls = injector.hits = 0;
+	injector.calls = 0;
+	injector.hits = 0;
 	injector.is_armed = true;
 }
 
@@ -50,11 +52,12 @@ uint64_t injector_hits(void)
 static bool strikes(enum call_kind kind)
 {
 	const struct injection *w = &injector.wanted;
+	uint64_t call;
 
 	if (!injector.is_armed || injector.is_paused || kind != w->kind)
 		return false;
-	injector.calls++;
-	if (w->at == 0 || injector.calls < w->at || (injector.calls > w->at && !w->stays))
+	call = ++injector.calls;
+	if (w->at == 0 || call < w->at || (call > w->at && !w->stays))
 		return false;
 	injector.hits++;
 	errno = w->error;
