@@ -1,4 +1,5 @@
-/* Envelopes as they are stored: any JSON at all is read or refused; what is read is written and read again, the same. */
+/* Envelopes as they are stored: any JSON at all is read or refused; what is read is written and read again, the same.
+ */
 #include "fuzz.h"
 
 #include "core/envelope/envelope.h"

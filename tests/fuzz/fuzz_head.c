@@ -12,7 +12,8 @@ static void check_fields(struct str text, const struct http_head *head)
 		struct str name = {text.p + head->fields[i].name_at, head->fields[i].name_len};
 		struct str value = {text.p + head->fields[i].value_at, head->fields[i].value_len};
 
-		PROMISE(name.n > 0 && fuzz_is_inside(name, text) && fuzz_is_inside(value, text), "fields are in the head");
+		PROMISE(name.n > 0 && fuzz_is_inside(name, text) && fuzz_is_inside(value, text),
+			"fields are in the head");
 		for (size_t k = 0; k < name.n; k++)
 			PROMISE(name.p[k] > ' ' && name.p[k] < 0x7f && name.p[k] != ':', "a name is a token");
 		for (size_t k = 0; k < value.n; k++)

@@ -9,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	buf_init(&request, 1 << 20);
 	buf_init(&answer, FUZZ_ANSWER_MAX);
-	buf_printf(&request, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: application/json\r\n"
+	buf_printf(&request, "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+		   "Content-Type: application/json\r\n"
 		   "Accept: application/json%s\r\nMCP-Protocol-Version: %s\r\nContent-Length: %zu\r\n\r\n",
 		   choice & 4 ? ", text/event-stream" : "", versions[choice & 3], size);
 	buf_append(&request, data, size);

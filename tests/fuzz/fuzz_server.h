@@ -1,5 +1,5 @@
-/* A whole server in the fuzzer's process, on a directory of its own, and a client that gives it bytes. Whatever comes is
- * answered or closed, and nothing is answered 500. */
+/* A whole server in the fuzzer's process, on a directory of its own, and a client that gives it bytes. Whatever comes
+ * is answered or closed, and nothing is answered 500. */
 #ifndef SPINE_TESTS_FUZZ_SERVER_H
 #define SPINE_TESTS_FUZZ_SERVER_H
 

@@ -30,7 +30,9 @@ static void change_jsonc(struct str text)
 
 static void change_toml(struct str text)
 {
-	static const struct toml_key keys[] = {{"command", "\"spine\""}, {"args", "[\"mcp\"]"}, {"gone", NULL}, {NULL, NULL}};
+	static const struct toml_key keys[] = {
+		{"command", "\"spine\""}, {"args", "[\"mcp\"]"}, {"gone", NULL}, {NULL, NULL},
+	};
 	struct buf b, before;
 
 	buf_init(&b, 1 << 20);
