@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <ftw.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -114,10 +115,16 @@ static inline void fuzz_read_answer(int fd, struct buf *answer)
 		struct pollfd p = {.fd = fd, .events = POLLIN};
 		char *room = buf_reserve(answer, 16384);
 		ssize_t n;
+		int ready;
 
 		PROMISE(room != NULL, "an answer is not endless");
-		PROMISE(poll(&p, 1, FUZZ_PATIENCE_MS) == 1, "whatever comes is answered or closed");
+		/* The fuzzer's own alarm interrupts. */
+		while ((ready = poll(&p, 1, FUZZ_PATIENCE_MS)) < 0 && errno == EINTR)
+			continue;
+		PROMISE(ready == 1, "whatever comes is answered or closed");
 		n = read(fd, room, 16384);
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			return;
 		buf_commit(answer, (size_t)n);
@@ -133,6 +140,8 @@ static inline void fuzz_ask(struct str request, struct buf *answer)
 	while (at < request.n) {
 		ssize_t n = send(fd, request.p + at, request.n - at, MSG_NOSIGNAL);
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
 			break;
 		at += (size_t)n;
