@@ -5,7 +5,7 @@
 #   make test     install what the tests need, build, run every test
 #   make help     the rest
 #
-# Build variants live beside each other: build/ (what users run), build/asan, build/tsan. fixture/ within each has what
+# Build variants live beside each other: build/ (what users run), build/asan, build/tsan, build/fuzz. fixture/ within each has what
 # only the conformance suite of MCP wants (make fixture).
 
 SHELL := /bin/bash
@@ -30,12 +30,21 @@ else ifeq ($(SAN),thread)
   OUT := build/tsan
   SAN_FLAGS := -fsanitize=thread -fno-omit-frame-pointer
   OPT ?= -O1
+else ifeq ($(SAN),fuzz)
+  OUT := build/fuzz
+  CC := clang
+  CXX := clang++
+  # NULL + 0 is not defined in C11, is in C++ and C2y, and harmless; clang has no switch for it alone.
+  SAN_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all \
+               -fno-omit-frame-pointer
+  OPT ?= -O1
 else
-  $(error SAN is empty, "address" or "thread")
+  $(error SAN is empty, "address", "thread" or "fuzz")
 endif
 
 CC ?= cc
 CXX ?= c++
+comma := ,
 PKGS := libuv sqlite3 openssl libcurl simdjson libutf8proc
 VERSION := $(shell cat VERSION)
 
@@ -55,7 +64,19 @@ else
   LLHTTP_INC ?= -isystem /usr/share/include/llhttp
 endif
 
-CODE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(SAN_FLAGS)
+# What makes a mistake in C harder to use, as far as compiler and linker know it; the sanitizers have their own ways.
+# tests/hardening looks at the binary.
+ifeq ($(SAN),)
+  knows = $(shell printf 'int main(void) { return 0; }' | $(CC) -Werror $(1) -x c -o /dev/null - 2>/dev/null && echo '$(1)')
+  HARDEN := $(call knows,-fstack-clash-protection) $(call knows,-fcf-protection)
+  HARDEN_LINK := $(call knows,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now) $(call knows,-Wl$(comma)-z$(comma)noexecstack)
+  ifneq ($(OPT),-O0)
+    HARDEN += $(or $(call knows,-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  endif
+  HARDEN := $(filter-out -O2,$(HARDEN))
+endif
+
+CODE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(HARDEN) $(SAN_FLAGS)
 BASE_FLAGS = $(CODE_FLAGS) -Isrc -Isdk/c/include $(LLHTTP_INC) -D_GNU_SOURCE -DSPINE_VERSION='"$(VERSION)"' $(PKG_CFLAGS) -MMD -MP
 ALL_CFLAGS = -std=gnu11 $(WARN_C) $(BASE_FLAGS) $(CFLAGS)
 ALL_CXXFLAGS = -std=gnu++17 $(WARN) $(BASE_FLAGS) $(CXXFLAGS)
@@ -68,7 +89,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim load soak abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim power faults load soak abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -94,6 +115,17 @@ sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, o
 	@$(SUBMAKE) $(OUT)/tests/sim
 	@$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs $(JOBS)
 SIM_SEEDS ?= 1000000
+
+power: build	## cut a store's power at POWER_SEEDS times 1,000 random places
+	@$(SUBMAKE) $(OUT)/tests/power
+	@$(OUT)/tests/power --seeds $(POWER_SEEDS)
+POWER_SEEDS ?= 100
+
+faults: build	## let FAULT_CALLS calls of each kind fail in the store and in a server (0: all of them, which takes hours)
+	@$(SUBMAKE) $(OUT)/tests/faults
+	@$(OUT)/tests/faults --calls $(FAULT_CALLS)
+	@SPINE_BIN=$(BIN) $(PYTHON) tests/faults/server/server.py --calls $(FAULT_CALLS)
+FAULT_CALLS ?= 300
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
 	@$(PYTHON) tests/load/waiting.py
@@ -169,7 +201,7 @@ unit-tests: $(UNIT_BIN)
 token-count: $(OUT)/token_count
 
 $(BIN): $(OUT)/src/main.o $(LIB)
-	$(call say,LINK)$(CXX) $(SAN_FLAGS) $(LDFLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) $(HARDEN_LINK) $(LDFLAGS) -pie -o $@ $< $(LIB) $(ALL_LIBS)
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
@@ -182,6 +214,11 @@ $(OUT)/src/%.o: src/%.c VERSION
 $(OUT)/src/%.o: src/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
+
+# A number that loses something on its way is a mistake. (clang has other ideas about what that is.)
+ifneq ($(SAN),fuzz)
+$(OUT)/src/%.o: WARN_C += -Wconversion
+endif
 
 # What `spine version --json` says. Where git does not know the commit (an archive; root in a user's clone), what is
 # there stays; a file that says the same as before is not written, so that nothing is compiled again.
@@ -246,10 +283,55 @@ $(OUT)/sim/%.o: tests/sim/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
+# Power cuts: the store's files, recorded and cut off at every place.
+POWER_OBJ := $(patsubst tests/power/%.c,$(OUT)/power/%.o,$(wildcard tests/power/*.c))
+
+$(OUT)/tests/power: $(POWER_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(POWER_OBJ) $(LIB) $(ALL_LIBS) -ldl
+
+$(OUT)/power/%.o: tests/power/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
+
+# Faults: the same day of a store, with each call of the C library failing in turn.
+FAULTS_OBJ := $(patsubst tests/faults/%.c,$(OUT)/faults/%.o,$(wildcard tests/faults/*.c))
+
+$(OUT)/tests/faults: $(FAULTS_OBJ) $(OUT)/power/workload.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CXX) $(SAN_FLAGS) -pie -o $@ $(filter %.o,$^) $(LIB) $(ALL_LIBS) -ldl
+
+$(OUT)/faults/%.o: tests/faults/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
+
 # Counts tokens for the comparison with the reference.
 $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -o $(OUT)/token_count.o -c $<
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/token_count.o $(LIB) $(ALL_LIBS)
+
+# --- Fuzzers: libFuzzer, with clang; the server's objects are those of build/fuzz (SAN=fuzz) ----------------
+
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)) fuzz_answer
+FUZZ_BIN := $(FUZZERS:%=build/fuzz/tests/%)
+
+.PHONY: fuzz fuzzers
+fuzzers: $(FUZZ_BIN)
+	@:
+
+FUZZ_CC = $(call say,CC)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Itests -c -o $@ $<
+build/fuzz/tests/fuzz_answer.o: sdk/c/tests/fuzz_answer.c
+	$(FUZZ_CC)
+build/fuzz/tests/%.o: tests/fuzz/%.c
+	$(FUZZ_CC)
+
+$(FUZZ_BIN): %: %.o $(LIB)
+	$(call say,LINK)$(CXX) -fsanitize=fuzzer,address,undefined -pie -o $@ $< $(LIB) $(ALL_LIBS)
+
+fuzz: build	## every parser with bytes that nobody has thought of, FUZZ_SECONDS long each (FUZZ_ONLY: some of them)
+	@scripts/deps test
+	@$(SUBMAKE) SAN=fuzz fuzzers
+	@$(PYTHON) tests/fuzz/run.py --seconds $(FUZZ_SECONDS) $(FUZZ_ONLY)
 
 # --- The conformance suite of MCP, from npm, with a Node.js that is new enough for it ---------------------
 

@@ -15,7 +15,7 @@ C_LIB_STATIC := $(OUT)/libmemoryspine.a
 C_LIB_SHARED := $(OUT)/$(C_LIB_FILE)
 # POSIX and no more, but for getentropy.
 C_LIB_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE $(WARN_C) $(OPT) -g -pthread -fPIC -fvisibility=hidden \
-               -fstack-protector-strong $(SAN_FLAGS) -Isdk/c/include -DSPINE_VERSION='"$(VERSION)"' -MMD -MP
+               -fstack-protector-strong $(HARDEN) $(SAN_FLAGS) -Isdk/c/include -DSPINE_VERSION='"$(VERSION)"' -MMD -MP
 C_CURL_CFLAGS := $(shell pkg-config --cflags libcurl 2>/dev/null)
 C_CURL_LIBS := $(shell pkg-config --libs libcurl 2>/dev/null)
 
@@ -31,11 +31,10 @@ $(C_LIB_STATIC): $(C_LIB_OBJ)
 	$(call say,AR)ar rcs $@ $^
 
 $(C_LIB_SHARED): $(C_LIB_OBJ)
-	$(call say,LINK)$(CC) $(SAN_FLAGS) $(LDFLAGS) -shared -Wl,-soname,$(C_LIB_SONAME) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) \
+	$(call say,LINK)$(CC) $(SAN_FLAGS) $(HARDEN_LINK) $(LDFLAGS) -shared -Wl,-soname,$(C_LIB_SONAME) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) \
 		-Wl,--as-needed -o $@ $^ $(C_CURL_LIBS) -lm -pthread
 	@ln -sf $(C_LIB_FILE) $(OUT)/$(C_LIB_SONAME)
 	@ln -sf $(C_LIB_SONAME) $(OUT)/libmemoryspine.so
-comma := ,
 
 PREFIX ?= /usr/local
 prefix ?= $(PREFIX)
@@ -73,22 +72,9 @@ $(OUT)/sdk/c/tests/%: sdk/c/tests/%.c $(C_LIB_STATIC)
 	$(call say,CC)$(CC) $(C_LIB_CFLAGS) $(C_CURL_CFLAGS) -MF $@.d -o $@ $< $(C_LIB_STATIC) $(C_CURL_LIBS) -lm $(C_TEST_FLAGS)
 $(OUT)/sdk/c/tests/no_memory: C_TEST_FLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup
 
-# What the reader of answers does with bytes that nobody has thought of. New inputs stay in build/, the seeds are few.
+# What the reader of answers does with bytes that nobody has thought of; and both readers of JSON, which must agree.
 c-fuzz:	## give the C library hostile answers, FUZZ_SECONDS long (needs clang)
-	@mkdir -p build/fuzz/answers
-	clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -std=c11 -D_POSIX_C_SOURCE=200809L \
-		-D_DEFAULT_SOURCE -Isdk/c/include -DSPINE_VERSION='"$(VERSION)"' $(C_CURL_CFLAGS) -o build/fuzz/fuzz_answer \
-		sdk/c/tests/fuzz_answer.c $(C_LIB_SRC) $(C_CURL_LIBS) -lm -pthread
-	build/fuzz/fuzz_answer -artifact_prefix=build/fuzz/ -max_len=8192 -timeout=5 -max_total_time=$(FUZZ_SECONDS) -dict=sdk/c/tests/answer.dict \
-		build/fuzz/answers sdk/c/tests/seeds
-
-# The same for what reads requests: the server's reader, its scanner and the library's reader must agree about any bytes.
-JSON_FUZZ_SRC := $(wildcard src/codec/json*.c) $(addprefix src/base/,arena.c buf.c clock.c mem.c str.c utf8.c) $(C_LIB_SRC)
+	@$(MAKE) --no-print-directory fuzz FUZZ_ONLY=answer
 json-fuzz:	## give both readers of JSON hostile texts, FUZZ_SECONDS long (needs clang)
-	@mkdir -p build/fuzz/json
-	clang++ -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -D_GNU_SOURCE -Isrc -Itests -Isdk/c/include \
-		-DSPINE_VERSION='"$(VERSION)"' $(C_CURL_CFLAGS) -o build/fuzz/fuzz_json -x c++ $(wildcard src/codec/json*.cc) \
-		-x c tests/fuzz/fuzz_json.c $(JSON_FUZZ_SRC) -x none $(shell pkg-config --libs simdjson) $(C_CURL_LIBS) -lm -pthread
-	build/fuzz/fuzz_json -artifact_prefix=build/fuzz/ -max_len=8192 -timeout=5 -max_total_time=$(FUZZ_SECONDS) -dict=sdk/c/tests/answer.dict \
-		build/fuzz/json sdk/c/tests/seeds
+	@$(MAKE) --no-print-directory fuzz FUZZ_ONLY=json
 FUZZ_SECONDS ?= 300

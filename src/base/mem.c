@@ -14,8 +14,11 @@
 
 void mem_exhausted(size_t size)
 {
-	fprintf(stderr, "spine: out of memory (%zu bytes wanted); stopping. "
-			"What was acknowledged is on disk.\n", size);
+	if (size)
+		fprintf(stderr, "spine: out of memory (%zu bytes wanted); stopping. "
+				"What was acknowledged is on disk.\n", size);
+	else
+		fprintf(stderr, "spine: out of memory; stopping. What was acknowledged is on disk.\n");
 	abort();
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -87,8 +88,7 @@ struct indexer *indexer_start(struct recall *recall, const char *data_dir, const
 	x->tail = &x->head;
 	pthread_mutex_init(&x->lock, NULL);
 	pthread_cond_init(&x->wake, NULL);
-	if (pthread_create(&x->thread, NULL, indexer_main, x) != 0)
-		abort();
+	thread_start(&x->thread, indexer_main, x);
 	return x;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/list.h"
 #include "base/mem.h"
+#include "base/thread.h"
 #include "engine/op.h"
 
 #include <pthread.h>
@@ -134,8 +135,7 @@ struct workers *workers_start(struct engine *e, int count, struct buf *error)
 			workers_stop(w);
 			return NULL;
 		}
-		if (pthread_create(&one->thread, NULL, worker_main, one) != 0)
-			abort();
+		thread_start(&one->thread, worker_main, one);
 		w->count++;
 	}
 	return w;

@@ -2,6 +2,7 @@
 
 #include "base/cond.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -243,8 +244,7 @@ void writer_step(struct writer *w)
 void writer_start(struct writer *w)
 {
 	w->has_thread = true;
-	if (pthread_create(&w->thread, NULL, writer_main, w) != 0)
-		abort();
+	thread_start(&w->thread, writer_main, w);
 }
 
 struct writer *writer_new(const struct writer_config *config)

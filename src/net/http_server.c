@@ -90,7 +90,8 @@ void http_server_start(struct http_server *server)
 		struct http_loop *loop = &server->loops[i];
 
 		if (uv_thread_create(&loop->thread, http_loop_run, loop) != 0) {
-			log_write(server->config.log, LOG_ERROR, "cannot start a thread");
+			log_write(server->config.log, LOG_ERROR,
+				  "cannot start a thread (out of memory, or too many threads); stopping");
 			abort();
 		}
 	}

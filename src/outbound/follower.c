@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -181,8 +182,7 @@ struct followers *followers_new(const char *data_dir, const char *ca_file, struc
 void followers_start(struct followers *s, struct writer *writer)
 {
 	s->writer = writer;
-	if (pthread_create(&s->thread, NULL, followers_main, s) != 0)
-		abort();
+	thread_start(&s->thread, followers_main, s);
 	s->is_running = true;
 }
 

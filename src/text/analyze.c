@@ -228,7 +228,7 @@ static void emit_compound(struct analyzer *a)
 	for (i = 0; i < a->part_count; i++) {
 		struct part *p = &a->parts[i];
 
-		if (len + 1 + FOLD_OUTPUT_BYTES / RUN_CHARACTERS * (p->to - p->from) > sizeof(a->whole))
+		if (len + 1 + FOLD_OUTPUT_BYTES / RUN_CHARACTERS * (size_t)(p->to - p->from) > sizeof(a->whole))
 			break;
 		if (i > 0 && a->class[p->from - 1] == FOLD_JOIN && a->class[p->from] == FOLD_DIGIT &&
 		    base_class(a, p[-1].to - 1u, p[-1].from) == FOLD_DIGIT)

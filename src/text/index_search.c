@@ -219,11 +219,11 @@ static inline struct four four_of(const struct search *q, const struct index_ter
 /* 1 / count of four documents. */
 static inline four_floats four_inverses(struct four f, const uint8_t *counts)
 {
-	two_pairs pairs;
+	uint64_t first, second;
 
-	memcpy(&pairs[0], f.pairs[counts[0]], sizeof(pairs[0]));
-	memcpy(&pairs[1], f.pairs[counts[1]], sizeof(pairs[1]));
-	return (four_floats)pairs;
+	memcpy(&first, f.pairs[counts[0]], sizeof(first));
+	memcpy(&second, f.pairs[counts[1]], sizeof(second));
+	return (four_floats)(two_pairs){first, second};
 }
 
 /* Their worths, less 1. */

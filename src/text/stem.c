@@ -45,7 +45,7 @@ struct stem *stem_new(void)
 	s->stemmer = sb_stemmer_new("english", "UTF_8");
 	/* The algorithm is compiled into the library, so that only memory can be missing. */
 	if (s->stemmer == NULL)
-		abort();
+		mem_exhausted(0);
 	return s;
 }
 
@@ -66,7 +66,7 @@ static struct str stem_uncached(struct stem *s, struct str word)
 	p = sb_stemmer_stem(s->stemmer, (const sb_symbol *)word.p, (int)word.n);
 
 	if (p == NULL)
-		abort();
+		mem_exhausted(word.n);
 	return (struct str){(const char *)p, (size_t)sb_stemmer_length(s->stemmer)};
 }
 

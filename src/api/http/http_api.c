@@ -396,7 +396,7 @@ void http_api_on_thread_start(void *ctx, int thread)
 	buf_init(&error, 4096);
 	api->readers[thread] = engine_reader_open(api->engine, &error);
 	if (api->readers[thread] == NULL) {
-		log_write(api->log, LOG_ERROR, "cannot read the store", LOG_SLICE("error", buf_str(&error)));
+		log_write(api->log, LOG_ERROR, "cannot read the store; stopping", LOG_SLICE("error", buf_str(&error)));
 		abort();
 	}
 	buf_release(&error);

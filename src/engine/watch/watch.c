@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/mem.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 
@@ -304,8 +305,7 @@ struct watch *watch_new(struct engine *e, struct store_conn *c, const struct ale
 
 void watch_start(struct watch *w)
 {
-	if (pthread_create(&w->thread, NULL, watch_main, w) != 0)
-		abort();
+	thread_start(&w->thread, watch_main, w);
 	w->is_running = true;
 }
 

@@ -28,7 +28,7 @@ static bool make_copy(sqlite3 *db, const char *next)
 /* The file is made before, so that nobody else can ever read it; VACUUM INTO takes one that is empty. */
 static bool make_private(const char *next)
 {
-	int fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = sqlite_disk_open(next, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	if (fd >= 0)
 		close(fd);

@@ -49,7 +49,7 @@ static char *note_path(const char *path)
 int sqlite_extent_open(const char *path)
 {
 	char *file = note_path(path);
-	int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = sqlite_disk_open(file, O_RDWR | O_CREAT, 0600);
 
 	free(file);
 	return fd;
@@ -82,7 +82,7 @@ bool sqlite_extent_clear(int fd)
 bool sqlite_extent_clear_of(const char *path)
 {
 	char *file = note_path(path);
-	int fd = open(file, O_RDWR | O_CLOEXEC);
+	int fd = sqlite_disk_open(file, O_RDWR, 0);
 	bool ok = fd >= 0 ? sqlite_extent_clear(fd) : errno == ENOENT;
 
 	if (fd >= 0)
@@ -99,7 +99,7 @@ static enum read read_note(const char *path, struct note *ret)
 {
 	unsigned char bytes[NOTE_BYTES], seal[8];
 	char *file = note_path(path);
-	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	int fd = sqlite_disk_open(file, O_RDONLY, 0);
 	ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : 0;
 	enum read what = fd >= 0 ? READ_OTHER : READ_NONE;
 
@@ -124,7 +124,7 @@ static enum read read_note(const char *path, struct note *ret)
 static uint64_t walk(const char *log, sqlite_log_seen *seen, void *ctx, unsigned char ret_salt[8])
 {
 	unsigned char header[SQLITE_LOG_HEADER], sum[8], *frame = mem_alloc(FRAME_BYTES);
-	int fd = open(log, O_RDONLY | O_CLOEXEC);
+	int fd = sqlite_disk_open(log, O_RDONLY, 0);
 	uint64_t good = 0;
 
 	memset(ret_salt, 0, 8);

@@ -7,6 +7,7 @@
 #include "store/verbs.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 /* What the transaction has added to a space, and its row does not say yet: that is brought up to date once, not for
  * each memory. */
@@ -254,6 +255,12 @@ void sqlite_configure(void);
 char *sqlite_path(const char *data_dir, const char *suffix);
 /* Makes data_dir and those above it, 0700. */
 bool sqlite_make_directory(const char *data_dir, struct buf *error);
+
+/* sqlite_disk.c: what the system does; errno says why not. */
+int sqlite_disk_open(const char *path, int flags, mode_t mode);
+bool sqlite_disk_truncate(int fd, off_t size);
+/* Copied and synced; the name is not. */
+bool sqlite_disk_copy(const char *from, const char *to);
 /* Make sure that a file, or a new name in the directory of path, survives a power loss. */
 bool sqlite_sync_file(const char *path, int flags);
 bool sqlite_sync_directory_of(const char *path);

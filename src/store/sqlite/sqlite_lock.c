@@ -21,7 +21,7 @@
 /* The process that holds the lock wrote its number into it. */
 static void read_holder(const char *path, char *ret, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = sqlite_disk_open(path, O_RDONLY, 0);
 	ssize_t n = fd >= 0 ? pread(fd, ret, size - 1, 0) : -1;
 
 	if (fd >= 0)
@@ -42,7 +42,7 @@ static void say_used(const char *data_dir, const char *path, struct buf *error)
 /* Where the system cannot lock a directory, nothing is said. */
 static bool lock_directory(struct sqlite_lock *lock, const char *data_dir, const char *path, struct buf *error)
 {
-	lock->directory = open(data_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	lock->directory = sqlite_disk_open(data_dir, O_RDONLY | O_DIRECTORY, 0);
 	if (lock->directory < 0 || flock(lock->directory, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return true;
 	say_used(data_dir, path, error);
@@ -51,12 +51,12 @@ static bool lock_directory(struct sqlite_lock *lock, const char *data_dir, const
 
 static bool lock_file(struct sqlite_lock *lock, const char *data_dir, const char *path, struct buf *error)
 {
-	lock->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	lock->file = sqlite_disk_open(path, O_RDWR | O_CREAT, 0600);
 	if (lock->file < 0)
 		buf_printf(error, "cannot open %s: %s", path, strerror(errno));
 	else if (flock(lock->file, LOCK_EX | LOCK_NB) != 0)
 		say_used(data_dir, path, error);
-	else if (ftruncate(lock->file, 0) != 0 || dprintf(lock->file, "%ld\n", (long)getpid()) < 0)
+	else if (!sqlite_disk_truncate(lock->file, 0) || dprintf(lock->file, "%ld\n", (long)getpid()) < 0)
 		buf_printf(error, "cannot write %s: %s", path, strerror(errno));
 	else
 		return true;
@@ -84,7 +84,7 @@ bool sqlite_lock_database(struct sqlite_lock *lock, const char *data_dir, struct
 	struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62, .l_len = 1};
 	char *path = sqlite_path(data_dir, "spine.db");
 
-	lock->database = open(path, O_RDWR | O_CLOEXEC);
+	lock->database = sqlite_disk_open(path, O_RDWR, 0);
 	ok = lock->database < 0 || fcntl(lock->database, F_OFD_SETLK, &byte) == 0 ||
 	     (errno != EAGAIN && errno != EACCES);
 	if (!ok)

@@ -15,41 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* On macOS fsync() leaves it to the disk when it writes its cache; some file systems know only that. */
-static int sync_descriptor(int fd)
-{
-#ifdef F_FULLFSYNC
-	if (fcntl(fd, F_FULLFSYNC) == 0)
-		return 0;
-#endif
-	return fsync(fd);
-}
-
-bool sqlite_sync_file(const char *path, int flags)
-{
-	int fd = open(path, flags | O_CLOEXEC);
-	bool ok = fd >= 0 && sync_descriptor(fd) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return ok;
-}
-
-bool sqlite_sync_directory_of(const char *path)
-{
-	char *dir = mem_strdup(path);
-	char *slash = strrchr(dir, '/');
-	bool ok;
-
-	if (slash == dir)
-		slash[1] = '\0';
-	else if (slash)
-		*slash = '\0';
-	ok = sqlite_sync_file(slash ? dir : ".", O_RDONLY | O_DIRECTORY);
-	free(dir);
-	return ok;
-}
-
 char *sqlite_path(const char *data_dir, const char *suffix)
 {
 	struct buf path;
@@ -140,11 +105,12 @@ static bool is_whole(const char *path, struct buf *error)
 }
 
 /* A file that is there is looked at before anything is done to it: setting up a connection changes the file's header,
- * and closing one empties the log. */
-static bool look_at(const char *path, bool *ret_is_sealed, struct buf *error)
+ * and closing one empties the log. Only what a crash has left in a journal is rolled back by that, for which SQLite has
+ * to write (SQLITE_OPEN_READWRITE): there is a journal while a new file becomes one with a log. */
+static bool look_at(const char *path, int flags, bool *ret_is_sealed, struct buf *error)
 {
 	sqlite3 *db = NULL;
-	bool ok = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, sqlite_vfs()) == SQLITE_OK;
+	bool ok = sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, sqlite_vfs()) == SQLITE_OK;
 	int version, is_sealed = 0;
 
 	if (!ok)
@@ -162,12 +128,14 @@ static bool look_at(const char *path, bool *ret_is_sealed, struct buf *error)
 /* An older form becomes that of today. */
 static bool may_be_opened(const char *data_dir, struct buf *error)
 {
-	char *path = sqlite_path(data_dir, "spine.db");
+	char *path = sqlite_path(data_dir, "spine.db"), *journal = sqlite_path(data_dir, "spine.db-journal");
+	int flags = access(journal, F_OK) == 0 ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
 	struct stat st;
 	bool ok = is_whole(path, error), is_sealed;
 
 	if (ok && stat(path, &st) == 0 && st.st_size > 0)
-		ok = look_at(path, &is_sealed, error) && (is_sealed || sqlite_convert(path, error));
+		ok = look_at(path, flags, &is_sealed, error) && (is_sealed || sqlite_convert(path, error));
+	free(journal);
 	free(path);
 	return ok;
 }
@@ -177,7 +145,7 @@ static bool may_be_opened(const char *data_dir, struct buf *error)
 static bool make_private(const char *data_dir, struct buf *error)
 {
 	char *path = sqlite_path(data_dir, "spine.db");
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	int fd = sqlite_disk_open(path, O_RDWR | O_CREAT, 0600);
 	bool ok = fd >= 0 && fchmod(fd, 0600) == 0;
 
 	if (!ok)

@@ -30,38 +30,12 @@ struct swap {
 	struct buf *error;	/* borrowed */
 };
 
-static bool write_whole(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n <= 0)
-			return false;
-		data += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 static bool copy_file(const char *from, const char *to, struct buf *error)
 {
-	int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
-	char block[65536];
-	ssize_t n = -1;
-	bool ok;
+	bool ok = sqlite_disk_copy(from, to);
 
-	if (in >= 0)
-		out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (out >= 0)
-		while ((n = read(in, block, sizeof(block))) > 0 && write_whole(out, block, (size_t)n))
-			;
-	ok = n == 0 && fsync(out) == 0;
 	if (!ok)
 		buf_printf(error, "cannot copy %s to %s: %s", from, to, strerror(errno));
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
 	return ok;
 }
 

@@ -15,7 +15,7 @@
  */
 static bool make_target(const char *file, struct buf *error)
 {
-	int fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int fd = sqlite_disk_open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
 
 	if (fd < 0) {
 		buf_printf(error, "cannot make %s: %s", file, strerror(errno));
