@@ -54,6 +54,7 @@ struct gather_file {
 	uint32_t damaged;	/* the page, or frame of the log, that did not match; 0: none */
 	bool is_log;
 	bool is_sealed;		/* the database: its pages have seals */
+	bool is_new;		/* it has no header yet: pages may be written before the first one, and all get seals */
 	/* The log. */
 	const char *path;	/* borrowed; SQLite keeps it as long as the file is open */
 	bool is_big;		/* the order of bytes in its checksums */
@@ -119,6 +120,8 @@ static bool is_counted(struct gather_file *g, uint32_t number)
 {
 	unsigned char pages[4];
 
+	if (g->is_new)
+		return false;
 	return read_real(g, pages, sizeof(pages), HEADER_PAGES) != SQLITE_OK || number <= sqlite_log_number(pages);
 }
 
@@ -230,8 +233,10 @@ static void note_sync_of_log(struct gather_file *g)
 /* The header says whether pages have seals; of a new file it is the first that is written. */
 static void seal(struct gather_file *g, char *page, int len, sqlite3_int64 at)
 {
-	if (at == 0 && len >= HEADER_BYTES)
+	if (at == 0 && len >= HEADER_BYTES) {
 		g->is_sealed = len == SQLITE_PAGE_BYTES && page[HEADER_RESERVED] == SQLITE_SEAL_BYTES;
+		g->is_new = false;
+	}
 	if (g->is_sealed && len == SQLITE_PAGE_BYTES && at % SQLITE_PAGE_BYTES == 0)
 		sqlite_seal_put((unsigned char *)page, (uint32_t)(at / SQLITE_PAGE_BYTES) + 1);
 }
@@ -426,8 +431,10 @@ static int open_database(sqlite3_vfs *real_vfs, const char *name, sqlite3_file *
 	unsigned char header[HEADER_BYTES];
 	int rc = open_gather(real_vfs, name, file, flags, ret_flags);
 
-	if (rc == SQLITE_OK && read_real(gather_of(file), header, sizeof(header), 0) == SQLITE_OK)
-		gather_of(file)->is_sealed = header[HEADER_RESERVED] == SQLITE_SEAL_BYTES;
+	if (rc != SQLITE_OK)
+		return rc;
+	gather_of(file)->is_new = read_real(gather_of(file), header, sizeof(header), 0) == SQLITE_IOERR_SHORT_READ;
+	gather_of(file)->is_sealed = gather_of(file)->is_new || header[HEADER_RESERVED] == SQLITE_SEAL_BYTES;
 	return rc;
 }
 
