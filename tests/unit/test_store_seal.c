@@ -174,7 +174,7 @@ static void a_large_backup_has_seals_on_every_page(void **state)
 	struct buf problems;
 
 	memset(text, 'x', BYTES);
-	for (int i = 0; i < 60; i++)
+	for (int i = 0; i < 120; i++)
 		temp_insert(t, t->space, text);
 	must(store_backup(t->c, temp_path(t, "copy"), &t->error));
 	copy = store_open_file(temp_path(t, "copy"), &t->error);
