@@ -163,12 +163,37 @@ static void a_transaction_larger_than_the_cache_reads_what_it_has_written(void *
 	buf_release(&why);
 }
 
+/* A copy that is larger than SQLite's cache gets pages before the first one, which says that they have seals. */
+static void a_large_backup_has_seals_on_every_page(void **state)
+{
+	enum { BYTES = 256 * 1024 };
+	struct temp_store *t = *state;
+	char *text = mem_zalloc(BYTES + 1);
+	struct store_check counts;
+	struct store_conn *copy;
+	struct buf problems;
+
+	memset(text, 'x', BYTES);
+	for (int i = 0; i < 120; i++)
+		temp_insert(t, t->space, text);
+	must(store_backup(t->c, temp_path(t, "copy"), &t->error));
+	copy = store_open_file(temp_path(t, "copy"), &t->error);
+	assert_non_null(copy);
+	buf_init(&problems, 1 << 20);
+	must(store_check(copy, &counts, &problems));
+	assert_int_equal(counts.problems, 0);
+	store_close(copy);
+	buf_release(&problems);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest store_seal[] = {
 		cmocka_unit_test(every_changed_bit_of_a_page_and_another_number_change_its_seal),
 		cmocka_unit_test(the_seal_of_a_page_is_that_of_the_format),
 		with_store(a_store_without_seals_gets_them_when_it_is_opened),
+		with_store(a_large_backup_has_seals_on_every_page),
 		with_store(a_conversion_that_did_not_end_is_made_anew),
 		with_store(a_header_that_denies_the_seals_is_damage),
 		with_store(a_transaction_larger_than_the_cache_reads_what_it_has_written),

@@ -54,6 +54,7 @@ struct gather_file {
 	uint32_t damaged;	/* the page, or frame of the log, that did not match; 0: none */
 	bool is_log;
 	bool is_sealed;		/* the database: its pages have seals */
+	bool is_new;		/* it has no header yet: pages may be written before the first one, and all get seals */
 	/* The log. */
 	const char *path;	/* borrowed; SQLite keeps it as long as the file is open */
 	bool is_big;		/* the order of bytes in its checksums */
@@ -119,6 +120,8 @@ static bool is_counted(struct gather_file *g, uint32_t number)
 {
 	unsigned char pages[4];
 
+	if (g->is_new)
+		return false;
 	return read_real(g, pages, sizeof(pages), HEADER_PAGES) != SQLITE_OK || number <= sqlite_log_number(pages);
 }
 
@@ -155,24 +158,23 @@ static bool is_page_of_log(int len, sqlite3_int64 at)
 	       (at - SQLITE_LOG_HEADER - SQLITE_FRAME_HEADER) % FRAME_BYTES == 0;
 }
 
-/* Other reads of the log are SQLite's own when it recovers, which verifies them. */
-static int verify_frame(struct gather_file *g, const void *data, int len, sqlite3_int64 at, int rc)
+/* With the checksum of the frame before, or of the header, which stands in front of all that is between: one call for
+ * more bytes costs less than three calls. */
+static int read_frame(struct gather_file *g, void *ret, sqlite3_int64 at)
 {
-	unsigned char head[SQLITE_FRAME_HEADER], before[8];
+	unsigned char bytes[8 + SQLITE_PAGE_BYTES + FRAME_BYTES];
 	sqlite3_int64 frame = (at - SQLITE_LOG_HEADER) / FRAME_BYTES;	/* from 0 */
-	sqlite3_int64 frame_at = SQLITE_LOG_HEADER + frame * FRAME_BYTES;
+	int between = frame ? SQLITE_PAGE_BYTES : 0, len = 8 + between + FRAME_BYTES;
+	const unsigned char *head = bytes + 8 + between, *page = head + SQLITE_FRAME_HEADER;
+	int rc = know_log(g);
 
-	if (!is_page_of_log(len, at) || (g->loose_at && at >= g->loose_at))
-		return rc;
 	if (rc == SQLITE_OK)
-		rc = know_log(g);
-	if (rc == SQLITE_OK)
-		rc = read_real(g, head, sizeof(head), frame_at);
-	if (rc == SQLITE_OK)
-		rc = read_real(g, before, sizeof(before), frame ? frame_at - FRAME_BYTES + 16 : 24);
+		rc = read_real(g, bytes, len, at + SQLITE_PAGE_BYTES - len);
 	if (rc == SQLITE_IOERR_SHORT_READ ||
-	    (rc == SQLITE_OK && !sqlite_log_frame_holds(g->is_big, before, head, data)))
+	    (rc == SQLITE_OK && !sqlite_log_frame_holds(g->is_big, bytes, head, page)))
 		return damaged(g, (uint32_t)frame + 1);
+	if (rc == SQLITE_OK)
+		memcpy(ret, page, SQLITE_PAGE_BYTES);
 	return rc;
 }
 
@@ -183,8 +185,11 @@ static int gather_read(sqlite3_file *file, void *ret, int len, sqlite3_int64 at)
 
 	if (flushed(file, &rc) == NULL)
 		return rc;
+	/* Other reads of the log are SQLite's own when it recovers, which verifies them. */
+	if (g->is_log && is_page_of_log(len, at) && (g->loose_at == 0 || at < g->loose_at))
+		return read_frame(g, ret, at);
 	rc = read_real(g, ret, len, at);
-	return g->is_log ? verify_frame(g, ret, len, at, rc) : verify_page(g, ret, len, at, rc);
+	return g->is_log ? rc : verify_page(g, ret, len, at, rc);
 }
 
 /* --- Writing --- */
@@ -228,8 +233,10 @@ static void note_sync_of_log(struct gather_file *g)
 /* The header says whether pages have seals; of a new file it is the first that is written. */
 static void seal(struct gather_file *g, char *page, int len, sqlite3_int64 at)
 {
-	if (at == 0 && len >= HEADER_BYTES)
+	if (at == 0 && len >= HEADER_BYTES) {
 		g->is_sealed = len == SQLITE_PAGE_BYTES && page[HEADER_RESERVED] == SQLITE_SEAL_BYTES;
+		g->is_new = false;
+	}
 	if (g->is_sealed && len == SQLITE_PAGE_BYTES && at % SQLITE_PAGE_BYTES == 0)
 		sqlite_seal_put((unsigned char *)page, (uint32_t)(at / SQLITE_PAGE_BYTES) + 1);
 }
@@ -424,8 +431,10 @@ static int open_database(sqlite3_vfs *real_vfs, const char *name, sqlite3_file *
 	unsigned char header[HEADER_BYTES];
 	int rc = open_gather(real_vfs, name, file, flags, ret_flags);
 
-	if (rc == SQLITE_OK && read_real(gather_of(file), header, sizeof(header), 0) == SQLITE_OK)
-		gather_of(file)->is_sealed = header[HEADER_RESERVED] == SQLITE_SEAL_BYTES;
+	if (rc != SQLITE_OK)
+		return rc;
+	gather_of(file)->is_new = read_real(gather_of(file), header, sizeof(header), 0) == SQLITE_IOERR_SHORT_READ;
+	gather_of(file)->is_sealed = gather_of(file)->is_new || header[HEADER_RESERVED] == SQLITE_SEAL_BYTES;
 	return rc;
 }
 
