@@ -293,7 +293,8 @@ static void set_api(struct server *s)
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
 	s->guard = (struct guard){
 		.origins = str_of(c->allow_origins), .is_strict = c->strict_origins,
-		.public_urls = str_of(c->public_urls), .is_tls = has_tls(s), .is_beyond = !listen_address_is_loopback(s->host),
+		.public_urls = str_of(c->public_urls), .is_tls = has_tls(s),
+		.is_beyond = !listen_address_is_loopback(s->host),
 	};
 	api->guard = &s->guard;
 	api->log = &s->log;
