@@ -19,9 +19,9 @@
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
 #include "serve/give_back.h"
+#include "serve/listen_address.h"
 #include "serve/server_clock.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -34,7 +34,7 @@
 #include <unistd.h>
 
 /* The token cache takes 16 MB when it is full, and nothing before it is used. */
-enum { MAX_HEADERS = 100, HOST_MAX = 64, TOKEN_CACHE_ENTRIES = 1 << 20 };
+enum { MAX_HEADERS = 100, TOKEN_CACHE_ENTRIES = 1 << 20 };
 
 /* Everything that lives while the server does. */
 struct server {
@@ -42,7 +42,7 @@ struct server {
 	bool is_misconfigured;
 	struct log log;
 	struct server_clock *clock;
-	char host[HOST_MAX];
+	char host[LISTEN_HOST_MAX];
 	int port;
 	char url[128];
 	struct tls *tls;		/* NULL: plain HTTP */
@@ -59,24 +59,12 @@ struct server {
 
 /* --- Address --- */
 
-static bool is_address(const char *host, bool is_v6)
-{
-	struct in6_addr addr;
-
-	return inet_pton(is_v6 ? AF_INET6 : AF_INET, host, &addr) == 1;
-}
-
-static bool is_loopback(const struct server *s)
-{
-	return strcmp(s->host, "::1") == 0 || guard_is_loopback(str_of(s->host));
-}
-
 /* A store that is not there yet has no keys: nothing is made where that is the reason to refuse.
  *
  * Beyond this machine the server is closed: it needs keys, and TLS, unless its operator spells out that it does not. */
 static bool check_exposure(const struct server *s, bool has_keys, struct buf *error)
 {
-	if (is_loopback(s) || s->config->insecure)
+	if (listen_address_is_loopback(s->host) || s->config->insecure)
 		return true;
 	if (!has_keys) {
 		buf_printf(error, "cannot listen on %s: it is no loopback address, so others can reach it, and without "
@@ -91,33 +79,6 @@ static bool check_exposure(const struct server *s, bool has_keys, struct buf *er
 			   "that network is yours", s->config->listen);
 		return false;
 	}
-	return true;
-}
-
-/* "ADDRESS:PORT" or "[ADDRESS]:PORT". Which addresses are served is check_exposure's. */
-static bool parse_listen(const char *listen, char host[HOST_MAX], int *ret_port, struct buf *error)
-{
-	const char *colon = strrchr(listen, ':');
-	struct str name = {listen, colon ? (size_t)(colon - listen) : 0};
-	uint64_t port;
-
-	if (colon == NULL || !str_to_u64(str_of(colon + 1), &port) || port > 65535 || name.n == 0 ||
-	    name.n >= HOST_MAX) {
-		buf_printf(error, "cannot listen on \"%s\"; expected ADDRESS:PORT, as in 127.0.0.1:8788", listen);
-		return false;
-	}
-	if (str_ieq(name, STR("localhost")))
-		name = STR("127.0.0.1");
-	if (name.p[0] == '[' && name.p[name.n - 1] == ']')
-		name = str_sub(name, 1, name.n - 1);
-	memcpy(host, name.p, name.n);
-	host[name.n] = '\0';
-	if (!is_address(host, listen[0] == '[')) {
-		buf_printf(error, "cannot listen on %s: that is no address. Those of loopback (127.0.0.1:8788, "
-			   "[::1]:8788) are served always, others with keys and TLS", listen);
-		return false;
-	}
-	*ret_port = (int)port;
 	return true;
 }
 
@@ -248,7 +209,7 @@ static bool check_config(struct server *s, struct buf *error)
 	const struct serve_config *c = s->config;
 	struct problem problem = {0};
 
-	if (!parse_listen(c->listen, s->host, &s->port, error) ||
+	if (!listen_address_parse(c->listen, s->host, &s->port, error) ||
 	    !guard_origins_are_valid("--allow-origin", str_of(c->allow_origins), error) ||
 	    !guard_origins_are_valid("--public-url", str_of(c->public_urls), error) ||
 	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||
@@ -310,7 +271,8 @@ static void set_api(struct server *s)
 	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
 	s->guard = (struct guard){
 		.origins = str_of(c->allow_origins), .is_strict = c->strict_origins,
-		.public_urls = str_of(c->public_urls), .is_tls = (s->tls != NULL), .is_beyond = !is_loopback(s),
+		.public_urls = str_of(c->public_urls), .is_tls = s->tls != NULL,
+		.is_beyond = !listen_address_is_loopback(s->host),
 	};
 	api->guard = &s->guard;
 	api->log = &s->log;

@@ -9,15 +9,15 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-enum { WORKERS = 2, MANY = 256, FIRST = 1, SECOND = 2 };
+enum { WORKERS = 2, MANY = 256, FIRST = 1, SECOND = 2, THIRD = 3 };
 
 /* Operations that do nothing until they are let go. */
 struct scene {
 	struct engine *engine;
 	struct workers *workers;
 	sem_t begun;
-	sem_t gate;
-	atomic_int running[3];	/* of each client */
+	sem_t gate[THIRD + 1];	/* of each client */
+	atomic_int running[THIRD + 1];	/* of each client */
 	atomic_int most;	/* of the first at a time */
 	atomic_int order_len;
 	uint64_t order[2 * MANY + 8];	/* of the clients, as they began */
@@ -39,7 +39,7 @@ static void work(struct op *op, struct engine_reader *reader)
 		atomic_store(&s->most, now);
 	s->order[atomic_fetch_add(&s->order_len, 1)] = op->client;
 	sem_post(&s->begun);
-	sem_wait(&s->gate);
+	sem_wait(&s->gate[op->client]);
 	atomic_fetch_sub(&s->running[op->client], 1);
 }
 
@@ -59,7 +59,8 @@ static void begin(struct scene *s)
 	s->engine = engine_open(&config, &error);
 	assert_non_null(s->engine);
 	sem_init(&s->begun, 0, 0);
-	sem_init(&s->gate, 0, 0);
+	for (int i = FIRST; i <= THIRD; i++)
+		sem_init(&s->gate[i], 0, 0);
 	s->workers = workers_start(s->engine, WORKERS, &error);
 	assert_non_null(s->workers);
 	buf_release(&error);
@@ -69,14 +70,16 @@ static void begin(struct scene *s)
 static void end(struct scene *s, int count)
 {
 	for (int i = 0; i < count; i++)
-		sem_post(&s->gate);
+		for (int client = FIRST; client <= THIRD; client++)
+			sem_post(&s->gate[client]);
 	workers_stop(s->workers);
 	assert_int_equal(atomic_load(&s->order_len), count);
 	engine_start(s->engine);
 	engine_stop(s->engine);
 	engine_free(s->engine);
 	sem_destroy(&s->begun);
-	sem_destroy(&s->gate);
+	for (int i = FIRST; i <= THIRD; i++)
+		sem_destroy(&s->gate[i]);
 }
 
 static void set(struct op *ops, size_t count, uint64_t client, struct scene *s)
@@ -108,24 +111,28 @@ static void one_client_never_has_all_the_threads(void **state)
 
 static void clients_take_turns(void **state)
 {
-	static struct op first[10], second[10];
+	static struct op ops[THIRD][10];
+	int had[THIRD + 1] = {0};
 	struct scene s;
 
 	(void)state;
 	begin(&s);
-	set(first, 10, FIRST, &s);
-	set(second, 10, SECOND, &s);
-	for (int i = 0; i < 10; i++)
-		assert_true(workers_submit(s.workers, &first[i], work));
-	for (int i = 0; i < 10; i++)
-		assert_true(workers_submit(s.workers, &second[i], work));
-	end(&s, 20);
-	/* Though all of the first came before: half way through, the second has had as many. */
-	for (int i = 0, count = 0; i < 10; i++) {
-		count += s.order[i] == SECOND;
-		if (i == 9)
-			assert_in_range(count, 3, 7);
+	for (int client = FIRST; client <= THIRD; client++) {
+		set(ops[client - 1], 10, (uint64_t)client, &s);
+		for (int i = 0; i < 10; i++)
+			assert_true(workers_submit(s.workers, &ops[client - 1][i], work));
 	}
+	/* Two run. Of them the one that began first ends, and so on: all of the first came before the others, and yet
+	 * each has as many as the others. */
+	sem_wait(&s.begun);
+	for (int i = 0; i < 12; i++) {
+		sem_wait(&s.begun);
+		had[s.order[i]]++;
+		sem_post(&s.gate[s.order[i]]);
+	}
+	end(&s, 30);
+	for (int client = FIRST; client <= THIRD; client++)
+		assert_in_range(had[client], 3, 5);
 }
 
 static void too_many_of_one_client_are_refused_and_no_others(void **state)

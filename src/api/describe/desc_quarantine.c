@@ -64,7 +64,8 @@ static enum problem_code without_dry_run(const struct field *f, void *into, stru
 }
 
 static const struct field filter_fields[] = {
-	FIELD_TEXT("agent", struct quarantine, filter.agent, 1, 0, "What this agent wrote, in any version."),
+	FIELD_TEXT("agent", struct quarantine, filter.agent, 1, 0, "What this agent wrote, in any version.",
+		   OF_ANYBODY),
 	FIELD_TEXT("key", struct quarantine, filter.key, 1, KEY_ID_MAX,
 		   "What was stored with this key, as in key-7; what was moved here counts by the key that moved it."),
 	FIELD_TEXT("task", struct quarantine, filter.task, 1, 0, "What is of this task."),

@@ -2,8 +2,8 @@
 
 #include "api/caller.h"
 #include "api/describe/descriptions.h"
-#include "api/http/entry.h"
 #include "api/mcp/fixture.h"
+#include "api/mcp/inbox.h"
 #include "api/mcp/methods.h"
 #include "api/mcp/subscriptions.h"
 #include "base/list.h"
@@ -16,8 +16,6 @@
 #include <stdlib.h>
 
 enum { OF_ONE_MAX = 64, UNREAD_MAX = 64 * 1024 };
-
-#define INBOX "spine://inbox/"
 
 struct listener_stream {
 	struct list link;
@@ -62,16 +60,6 @@ void listen_free(struct listening *l)
 		return;
 	subscriptions_free(l->subscriptions);
 	free(l);
-}
-
-struct str listen_agent(struct str uri, struct http_req *req)
-{
-	struct str agent;
-
-	if (uri.n >= SUBSCRIPTION_URI_MAX || !str_has_prefix(uri, STR(INBOX)) || uri.n == sizeof(INBOX) - 1 ||
-	    !http_decode_path(req, str_sub(uri, sizeof(INBOX) - 1, uri.n), &agent) || agent.n > AGENT_NAME_MAX)
-		return STR_NULL;
-	return agent;
 }
 
 /* --- Messages --- */
@@ -294,7 +282,7 @@ static void put_inboxes(struct listener_stream *s, struct json_writer *w, const 
 	json_begin_array(w);
 	for (uint32_t i = 0; is_list && i < uris->count && i < OF_ONE_MAX; i++) {
 		const struct json *uri = &uris->items[i];
-		struct str agent = uri->type == JSON_STRING ? listen_agent(uri->s, s->m->req) : STR_NULL;
+		struct str agent = uri->type == JSON_STRING ? inbox_agent(uri->s, s->m->req) : STR_NULL;
 
 		if (agent.p == NULL)
 			continue;
@@ -362,7 +350,7 @@ static void look_into_next(struct listener_stream *s)
 {
 	while (s->inboxes && s->looked < s->inboxes->count && s->looked < OF_ONE_MAX) {
 		const struct json *uri = &s->inboxes->items[s->looked++];
-		struct str agent = uri->type == JSON_STRING ? listen_agent(uri->s, s->m->req) : STR_NULL;
+		struct str agent = uri->type == JSON_STRING ? inbox_agent(uri->s, s->m->req) : STR_NULL;
 
 		if (agent.p == NULL || !mcp_make(s->m, &describe_peek))
 			continue;
@@ -371,28 +359,6 @@ static void look_into_next(struct listener_stream *s)
 		mcp_run(s->m, on_looked);
 		return;
 	}
-}
-
-/* May who asks be told what comes for that agent? It is what peek shows. */
-static bool may_listen(struct mcp_call *m, struct str agent)
-{
-	struct problem *problem = &m->call.op->problem;
-
-	return access_check_scope(m->access, entry_scope(describe_peek.scope), problem) == P_OK &&
-	       access_check_space(m->access, "Spine-Space", caller_space(&m->call), problem) == P_OK &&
-	       access_check_agent(m->access, "agent", agent, problem) == P_OK;
-}
-
-static bool may_listen_to_all(struct mcp_call *m, const struct json *uris)
-{
-	for (uint32_t i = 0; uris && uris->type == JSON_ARRAY && i < uris->count; i++) {
-		const struct json *uri = &uris->items[i];
-		struct str agent = uri->type == JSON_STRING ? listen_agent(uri->s, m->req) : STR_NULL;
-
-		if (agent.p && !may_listen(m, agent))
-			return false;
-	}
-	return true;
 }
 
 void listen_open(struct mcp_call *m)
@@ -405,7 +371,7 @@ void listen_open(struct mcp_call *m)
 			  "{\"resourceSubscriptions\":[\"" INBOX "reviewer\"]}");
 		return;
 	}
-	if (!may_listen_to_all(m, json_get(filter, "resourceSubscriptions"))) {
+	if (!inbox_may_listen_to_all(m, json_get(filter, "resourceSubscriptions"))) {
 		mcp_problem(m);
 		return;
 	}
@@ -454,7 +420,7 @@ static void on_subscribed(struct mcp_call *m)
 
 void listen_subscribe(struct mcp_call *m)
 {
-	struct str uri = mcp_param(m, "uri"), agent = listen_agent(uri, m->req);
+	struct str uri = mcp_param(m, "uri"), agent = inbox_agent(uri, m->req);
 	char of[MCP_OWNER_SIZE];
 
 	mcp_owner(m, of);
@@ -465,7 +431,7 @@ void listen_subscribe(struct mcp_call *m)
 		mcp_error(m, MCP_INVALID_PARAMS, "only inboxes can be subscribed to, as in " INBOX "reviewer");
 	} else if (m->session.p == NULL) {
 		mcp_error(m, MCP_INVALID_REQUEST, "Mcp-Session-Id is missing; it came with the answer to initialize");
-	} else if (may_listen(m, agent) && mcp_make(m, &describe_peek)) {
+	} else if (inbox_may_listen(m, agent) && mcp_make(m, &describe_peek)) {
 		subscribe(m, of, uri, agent);
 		m->call.params[0] = agent;
 		mcp_run(m, on_subscribed);

@@ -20,7 +20,4 @@ void listen_session(struct mcp_call *m);
 /* Tells all streams that listen for such changes ("tools", "prompts"); for the fixture. */
 void listen_tell_changed(struct mcp *mcp, const char *what);
 
-/* The agent of an inbox's address, its escapes undone, in the arena; p == NULL: it is no such address. */
-struct str listen_agent(struct str uri, struct http_req *req);
-
 #endif

@@ -2,7 +2,7 @@
  * spine://inbox/AGENT. */
 #include "api/describe/descriptions.h"
 #include "api/mcp/fixture.h"
-#include "api/mcp/listen.h"
+#include "api/mcp/inbox.h"
 #include "api/mcp/methods.h"
 
 enum { TEMPLATES_TTL_MS = 3600 * 1000 };
@@ -175,7 +175,7 @@ static void on_read(struct mcp_call *m)
 /* The operation that reads it, and of what; NULL: no address of ours. */
 static const struct description *read_by(struct mcp_call *m, struct str uri, struct str *ret_what)
 {
-	*ret_what = listen_agent(uri, m->req);
+	*ret_what = inbox_agent(uri, m->req);
 	if (ret_what->p)
 		return &describe_peek;
 	if (str_has_prefix(uri, STR(MEMORY))) {
