@@ -192,9 +192,7 @@ static const struct hint hints[] = {
 	{"loop", "What happened so far: spine trace TASK"},
 	{"hop_limit", "What happened so far: spine trace TASK"},
 	{"constraint_locked", "A person may waive it: spine waive --help"},
-	{"unauthorized",
-	 "Name the file that holds a key: --key-file FILE, or SPINE_KEY_FILE. Who runs the server makes one: spine key "
-	 "create"},
+	{"unauthorized", "A command takes the key from a file, too: --key-file FILE"},
 	{"parent_unclear", "The envelopes of a task: spine task TASK"},
 	{NULL, NULL},
 };

@@ -24,6 +24,7 @@ both_clients = pytest.mark.parametrize("client", [MemorySpine, AsyncMemorySpine]
         ("http://localhost:9/", "localhost", 9, "localhost:9"),
         ("http://[::1]:8788", "::1", 8788, "[::1]:8788"),
         ("http://127.0.0.1", "127.0.0.1", 80, "127.0.0.1:80"),
+        ("https://spine.example", "spine.example", 443, "spine.example:443"),
     ],
 )
 def test_an_endpoint_is_host_and_port(url, host, port, authority):
@@ -38,7 +39,7 @@ def test_an_endpoint_is_host_and_port(url, host, port, authority):
         ("http://127.0.0.1:8788/v1", "path"),
         ("http://127.0.0.1:8788/?a=b", "path"),
         ("http://127.0.0.1:8788/#x", "path"),
-        ("https://127.0.0.1:8788", "http://"),
+        ("ftp://127.0.0.1:8788", "http://"),
         ("127.0.0.1:8788", "http://"),
         ("localhost", "http://"),
         ("http://", "host"),
@@ -232,7 +233,8 @@ def test_memories_are_values():
     "status, name",
     [
         (400, "ValidationError"),
-        (403, "SpineError"),
+        (401, "Unauthorized"),
+        (403, "Forbidden"),
         (404, "NotFound"),
         (408, "TimeoutError"),
         (409, "Conflict"),
