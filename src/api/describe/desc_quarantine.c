@@ -79,7 +79,7 @@ static const struct field filter_fields[] = {
 	FIELD_INT("limit", struct quarantine, limit, 1, QUARANTINE_LIMIT_MAX, "How many to do in this call.",
 		  .otherwise = "1000"),
 	FIELD_MEMORY_ID("after", struct quarantine, after, "Goes on behind this one: next_after of the call before."),
-	FIELD_NAME("by", struct quarantine, by, PERSON_MAX, "Who; the caller where absent."),
+	FIELD_NAME("by", struct quarantine, by, PERSON_MAX, "Who; the caller where absent.", OF_CALLER),
 	FIELDS_END,
 };
 static const struct shape filter = {.fields = filter_fields, .size = sizeof(struct quarantine), .is_input = true};
