@@ -51,9 +51,12 @@ static inline int fuzz_remove(const char *path, const struct stat *st, int type,
 	return remove(path);
 }
 
+/* The server's threads are still there: nothing of the process is taken down under them. A finding never gets here. */
 static inline void fuzz_clean(void)
 {
 	nftw(fuzz_root, fuzz_remove, 16, FTW_DEPTH | FTW_PHYS);
+	fflush(NULL);
+	_exit(0);
 }
 
 /* The port stands in server.json, which is written when requests are taken. */

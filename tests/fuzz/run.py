@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "build" / "fuzz" / "tests"
 SEEDS = ROOT / "tests" / "fuzz" / "seeds"
 WORK = ROOT / "build" / "fuzz"
+SEEDS_S = 200  # all seeds of a fuzzer take a second or two
 JSON_DICTIONARY = ROOT / "sdk" / "c" / "tests" / "answer.dict"
 # Those with a whole server in their process: its threads hold memory until the end, and what it keeps grows.
 SERVERS = {"http", "api", "mcp"}
@@ -65,7 +66,12 @@ def run_seeds(name: str) -> tuple[int, str]:
     if not files:  # it would begin to make inputs, for ever
         return 0, f"there are no seeds in tests/fuzz/seeds/{name}"
     options = ["-timeout=25"] + (["-detect_leaks=0"] if name in SERVERS else [])
-    done = subprocess.run([str(PROGRAMS / f"fuzz_{name}"), *options, *files], capture_output=True, env=environment())
+    try:
+        done = subprocess.run(
+            [str(PROGRAMS / f"fuzz_{name}"), *options, *files], capture_output=True, env=environment(), timeout=SEEDS_S
+        )
+    except subprocess.TimeoutExpired:
+        return len(files), f"the seeds were not through after {SEEDS_S} s"
     return len(files), "" if done.returncode == 0 else done.stderr.decode(errors="replace")[-4000:]
 
 
