@@ -22,7 +22,8 @@ from memory_spine import AsyncMemorySpine, MemorySpine
 SDK = Path(__file__).resolve().parent.parent
 ROOT = SDK.parent.parent
 SOURCES = sorted((SDK / "memory_spine").glob("*.py")) + [SDK / "build_backend" / "backend.py"]
-PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit", "queues", "queue", "keys"}
+PAGED = {"list", "versions", "tasks", "agents", "handoffs", "parked", "channels", "routes", "alerts", "spaces", "audit", "queues", "queue", "keys",
+         "quarantined"}
 # What asks the server nothing and returns something that does.
 HANDLES = {"agent", "get_channel", "events"}
 OLDEST_PYTHON = (3, 9)
@@ -55,6 +56,7 @@ def test_both_clients_have_the_same_calls():
         *("redrive_many", "reroute_many", "discard_many", "restore_many", "cancel_many", "move_many", "queues", "queue"),
         *("routes", "route", "put_route", "delete_route"),
         *("register_agent", "agent_info", "agents", "reset_breaker", "delete_agent", "space_info", "set_space", "delete_space", "spaces"),
+        *("quarantine", "release_quarantined", "purge", "quarantined"),
         *("alerts", "alert_rules", "ack_alert", "silence_alert", "stats", "audit", "events"),
         *("create_key", "keys", "key", "rotate_key", "revoke_key", "session"),
         *("tokens", "status", "healthy", "ready", "close"),
@@ -205,6 +207,10 @@ ROUTES = {
     "listSpaces": [MemorySpine.spaces],
     "readSpace": [MemorySpine.space_info],
     "setSpace": [MemorySpine.set_space],
+    "quarantine": [MemorySpine.quarantine],
+    "releaseQuarantined": [MemorySpine.release_quarantined],
+    "purge": [MemorySpine.purge],
+    "listQuarantined": [MemorySpine.quarantined],
     "deleteSpace": [MemorySpine.delete_space],
     "createKey": [MemorySpine.create_key],
     "listKeys": [MemorySpine.keys],

@@ -115,6 +115,14 @@ export class CredentialsFound extends ValidationError {}
 /** `to: "next"`, and no route leads on from here. */
 export class NoRoute extends ValidationError {}
 
+/** 429: the space has as much of something as it may have; `field` says of what. Nothing was changed. */
+export class QuotaExceeded extends SpineError {
+	/** How much it may have. */
+	get limit(): number | undefined {
+		return this.number("limit");
+	}
+}
+
 /** 5xx: the server failed. */
 export class ServerError extends SpineError {}
 

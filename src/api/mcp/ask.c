@@ -1,6 +1,7 @@
 #include "api/mcp/ask.h"
 
 #include "base/mem.h"
+#include "codec/sha256.h"
 #include "codec/base64.h"
 #include "codec/hmac.h"
 #include "engine/engine.h"
@@ -89,7 +90,7 @@ static bool read_state(struct mcp_call *m, struct str text)
 	     given.len == sizeof(right);
 	if (ok)
 		sign(m, buf_str(&payload), right);
-	ok = ok && memcmp(given.data, right, sizeof(right)) == 0;
+	ok = ok && sha256_equal((const uint8_t *)given.data, right);
 	rest = arena_str(m->call.op->arena, buf_str(&payload));
 	expires = str_cut(&rest, ':');
 	ok = ok && rest.p && str_to_i64(expires, &at_ms) && at_ms > engine_now_ms(m->mcp->api->engine);
