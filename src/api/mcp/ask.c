@@ -1,9 +1,9 @@
 #include "api/mcp/ask.h"
 
 #include "base/mem.h"
-#include "codec/sha256.h"
 #include "codec/base64.h"
 #include "codec/hmac.h"
+#include "codec/sha256.h"
 #include "engine/engine.h"
 
 #include <pthread.h>
