@@ -597,7 +597,8 @@ static void a_forgotten_memory_is_written_without_what_it_said(void **state)
 		"\"kind\":\"k\","
 		"\"tags\":[\"a\"],\"importance\":\"high\",\"agent\":\"x\",\"task\":\"t\",\"pinned\":true,"
 		"\"trust\":\"user\","
-		"\"metadata\":{\"m\":1},\"origin\":null,\"expires_at\":\"1970-01-01T00:00:07.000Z\",\"supersedes\":\"ms-1\","
+		"\"metadata\":{\"m\":1},\"origin\":null,"
+		"\"expires_at\":\"1970-01-01T00:00:07.000Z\",\"supersedes\":\"ms-1\","
 		"\"superseded_by\":\"ms-4\","
 		"\"digest\":\"sha256:ab01000000000000000000000000000000000000000000000000000000000000\","
 		"\"created_at\":\"1970-01-01T00:00:00.005Z\",\"updated_at\":\"1970-01-01T00:00:00.006Z\","
@@ -607,7 +608,8 @@ static void a_forgotten_memory_is_written_without_what_it_said(void **state)
 		"{\"id\":\"ms-9\",\"version\":1,\"state\":\"forgotten\",\"content\":null,\"summary\":null,"
 		"\"kind\":null,"
 		"\"tags\":[],\"importance\":null,\"agent\":null,\"task\":null,\"pinned\":false,\"trust\":null,"
-		"\"metadata\":{},\"origin\":null,\"expires_at\":null,\"supersedes\":null,\"superseded_by\":null,\"digest\":null,"
+		"\"metadata\":{},\"origin\":null,"
+		"\"expires_at\":null,\"supersedes\":null,\"superseded_by\":null,\"digest\":null,"
 		"\"created_at\":\"1970-01-01T00:00:00.000Z\",\"updated_at\":\"1970-01-01T00:00:00.008Z\","
 		"\"forgotten_at\":\"1970-01-01T00:00:00.008Z\"}");
 }
