@@ -188,7 +188,7 @@ static void wait_for(struct op *op, int64_t wait_ms)
 	(void)wait_ms;
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for};
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
 
 static void set_op(struct workload *w, struct op *op, const struct op_kind *kind, struct caller *caller)
 {
