@@ -28,6 +28,17 @@ def test_a_queue_says_what_waits_since_when_and_that_nobody_is_there(desk):
     assert at(seen["oldest_at"]) == at(first["created_at"])
 
 
+def test_a_page_that_begins_behind_what_is_gone_is_refused(desk):
+    """The token of another queue names a handoff that this one does not have; so does one of what retention has taken."""
+    for _ in range(3):
+        desk.send()
+    token = queue(desk, query="?page_size=2")["next_page_token"]
+    other = {"Spine-Space": f"{desk.space}-other"}
+    desk.ok("PUT", "/v1/agents/worker", {}, other)
+    answer = desk.call("GET", f"/v1/queues/worker?page_size=2&page_token={token}", None, other)
+    assert (answer.status, answer.json["code"], answer.json["field"]) == (400, "invalid_page_token", "page_token"), answer
+
+
 def test_behind_an_agent_at_work_it_is_busy(desk):
     desk.send()
     desk.take(lease_s=60)

@@ -130,14 +130,20 @@ static enum problem_code read_one(struct op *op, struct store_conn *c)
 	size_t max = g->page.size + 1;
 	struct handoff_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	enum problem_code code = read_queue(op, c, g->agent, &g->queue);
+	enum store_status status;
 
 	if (code == P_OK && g->queue.view.id == 0)
 		code = problem_set(&op->problem, P_AGENT_NOT_FOUND, "agent", "there is no agent \"%.*s\" in this space",
 				   STR_ARG(g->agent));
-	if (code == P_OK)
-		code = op_stored(op, read_rows(op, c, g, rows, max));
 	if (code != P_OK)
 		return code;
+	status = read_rows(op, c, g, rows, max);
+	/* Retention took it, or the token is of another queue. */
+	if (status == STORE_NOT_FOUND)
+		return problem_set(&op->problem, P_INVALID_PAGE_TOKEN, "page_token", "what page_token stands for is not "
+				   "there any more; begin again with the first page");
+	if (status != STORE_OK)
+		return op_stored(op, status);
 	g->page.has_more = page_cut(&g->page, &g->count);
 	turn_page(g, rows);
 	return read_entries(op, c, g, rows);

@@ -40,6 +40,9 @@ static enum problem_code refuse_taken(struct writing *w)
 static enum problem_code counted(struct writing *w, enum store_status status)
 {
 	w->t->imported += status == STORE_OK;
+	if (status == STORE_NOT_FOUND)
+		return refuse(w, P_INVALID_FIELD, "goes with something that is not there: import what it names before "
+						  "it, or with it");
 	return status == STORE_EXISTS ? refuse_taken(w) : op_stored(&w->t->op, status);
 }
 
@@ -111,6 +114,8 @@ static enum problem_code compare_memory(struct writing *w, const struct memory *
 		return newest->forgotten_at_ms && m->forgotten_at_ms ? P_OK : refuse_taken(w);
 	}
 	status = store_memory_get(w->c, m->space, m->num, m->version, w->t->op.arena, &there);
+	if (status == STORE_NOT_FOUND)
+		return refuse_taken(w);
 	if (status != STORE_OK)
 		return op_stored(&w->t->op, status);
 	if (!str_eq(there.content, m->content) || there.updated_at_ms != m->updated_at_ms ||
