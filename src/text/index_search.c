@@ -317,7 +317,8 @@ static size_t sift_candidates(struct search *q, size_t count, size_t first)
 
 		one.factor = q->s->boosts[one.doc] + q->newest;
 		c[kept] = one;
-		kept += is_enough(q->threshold, one.sum + rest, one.factor) & segment_bit(q->allowed, one.doc);
+		kept += (size_t)is_enough(q->threshold, one.sum + rest, one.factor) &
+			(size_t)segment_bit(q->allowed, one.doc);
 	}
 	return kept;
 }

@@ -39,6 +39,7 @@ void msi_error_copy(char *ret, size_t size, const char *text)
 	mend_end(ret);
 }
 
+__attribute__((format(printf, 4, 0)))
 static void fill(ms_error *error, ms_status status, const char *code, const char *format, va_list args)
 {
 	int len;

@@ -117,6 +117,7 @@ void mcp_end(struct mcp_call *m)
 	send(m, 200);
 }
 
+__attribute__((format(printf, 4, 0)))
 static void put_error(struct mcp_call *m, enum mcp_code code, struct str data, const char *format, va_list args)
 {
 	struct buf text;
