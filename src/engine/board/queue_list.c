@@ -140,8 +140,8 @@ static enum problem_code read_one(struct op *op, struct store_conn *c)
 	status = read_rows(op, c, g, rows, max);
 	/* Retention took it, or the token is of another queue. */
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&op->problem, P_INVALID_PAGE_TOKEN, "page_token", "what page_token stands for is not "
-				   "there any more; begin again with the first page");
+		return problem_set(&op->problem, P_INVALID_PAGE_TOKEN, "page_token", "what page_token stands for is "
+				   "not there any more; begin again with the first page");
 	if (status != STORE_OK)
 		return op_stored(op, status);
 	g->page.has_more = page_cut(&g->page, &g->count);
