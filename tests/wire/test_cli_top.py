@@ -107,7 +107,7 @@ def test_alerts_lists_what_fires_and_the_rules_in_force(start):
                         ("hop_depth_high", "above the usual"), ("breaker_open", "critical, pages")):
         assert any(line.startswith(name) and limit in line for line in lines), (name, done.stdout)
     answer = json.loads(spine(server, "alerts", "list", "--state", "all", "--json").stdout)
-    assert (answer["alerts"], len(answer["rules"])) == ([], 15)
+    assert (answer["alerts"], len(answer["rules"])) == ([], 17)
 
 
 def test_alerts_are_acknowledged_and_silenced(server, busy):

@@ -33,6 +33,7 @@ static void print_verdict(const struct cli *cli, bool is_ready)
 static const struct show_word status_words[] = {
 	{"started_at", "started", NULL},
 	{"uptime", "running for", NULL},
+	{"clock_offset", "ahead of the wall clock", NULL},
 	{"store bytes", "store size", NULL},
 	{"store data", "data directory", NULL},
 	{"store growth bytes", "store has grown by", NULL},
