@@ -28,6 +28,12 @@ def binary() -> Path:
     return path
 
 
+def plain_binary() -> Path:
+    """One without sanitizers, which want their library loaded first and end otherwise than by a signal."""
+    path = binary()
+    return path.parents[1] / "spine" if path.parent.name in ("asan", "tsan") else path
+
+
 def clean_environment(**extra: str) -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPINE_")}
     environment.update(extra)

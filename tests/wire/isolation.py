@@ -18,6 +18,8 @@ from mcp import LEGACY, MODERN, Mcp
 METHODS = ("get", "put", "post", "patch", "delete")
 # These are of the whole server, for whoever runs it.
 OF_ALL_SPACES = {"listSpaces", "metrics"}
+# The first key closes the server to whoever has none; test_access_matrix.py has what keys keep apart.
+CLOSES = {"createKey"}
 STREAMS = {"streamHandoffs", "watchEvents"}
 RARE = {"deleteSpace": 0.01, "purge": 0.2, "setSpace": 0.3, "discardMany": 0.2, "cancelMany": 0.2, "openapi": 0.02,
         "readSchema": 0.1, "deleteAgent": 0.3, "streamHandoffs": 0.2, "watchEvents": 0.4, "exportRows": 0.2, "quarantine": 0.3}
@@ -160,7 +162,7 @@ def operations(document):
     found = {}
     for path, methods in document["paths"].items():
         for method in METHODS:
-            if method in methods:
+            if method in methods and methods[method]["operationId"] not in CLOSES:
                 parameters = methods[method].get("parameters", []) + methods.get("parameters", [])
                 found[methods[method]["operationId"]] = (method.upper(), path, parameters, methods[method])
     return found

@@ -3,13 +3,13 @@
 import http.client
 import json
 import socket
-import sqlite3
 import threading
 import time
 
 import pytest
 
 from api import wait_until
+from database import connect as open_database
 from delivery import Background
 from keys import Keyed, ask
 from mcp import LEGACY
@@ -105,9 +105,8 @@ def test_keys_outlive_the_server(own):
                                     "UPDATE access_key SET trust = 77", "DROP TABLE access_key", "DROP TABLE access_mode"])
 def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
     assert own.server.terminate() == 0
-    with sqlite3.connect(own.server.data / "spine.db") as db:
+    with open_database(own.server.data / "spine.db") as db:
         db.execute(damage)
-    db.close()
     with pytest.raises(Exception):
         Server(own.server.data).wait_until_ready()
 
@@ -115,10 +114,9 @@ def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
 @pytest.mark.parametrize("mode", ["'open'", "2", "-1", "0.5"])
 def test_a_mode_that_is_none_is_closed(own, mode):
     assert own.server.terminate() == 0
-    with sqlite3.connect(own.server.data / "spine.db") as db:
+    with open_database(own.server.data / "spine.db") as db:
         db.execute(f"UPDATE access_mode SET needs_key = {mode}")
         db.execute("DELETE FROM access_key")
-    db.close()
     again = Server(own.server.data).wait_until_ready()
     assert ask(again.address, "GET", "/v1/memories").status == 401
     assert again.terminate() == 0

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from api import wait_until
 from delivery import Desk, at
-from server import StartError
+from server import StartError, plain_binary
 
 HOUR_S = 3600
 BACKOFF_MAX_S = 2.0  # after the first failed attempt
@@ -54,6 +54,7 @@ class Machine:
         self.server = self._start(
             *options,
             data=self.data,
+            program=plain_binary(),
             LD_PRELOAD=str(self._shim),
             CLOCK_SHIFT_FILE=str(self._shift),
             CLOCK_BOOT_FILE=str(self._boot),

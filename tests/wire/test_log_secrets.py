@@ -15,7 +15,7 @@ import pytest
 from api import Api, raw, wait_until
 from delivery import Desk
 from mcp import Mcp
-from server import Server, binary
+from server import Server, binary, plain_binary
 from test_webhook import Hook
 from trigger import ABORT, trigger
 
@@ -155,7 +155,7 @@ def test_nothing_that_was_given_is_in_the_log(played):
 
 @pytest.mark.parametrize("end", [signal.SIGSEGV, signal.SIGABRT])
 def test_a_server_that_ends_by_a_signal_of_a_bug_prints_no_content(tmp_path, end):
-    mark, server = Marks(), Server(tmp_path / "data", "--log-level", "debug").wait_until_ready()
+    mark, server = Marks(), Server(tmp_path / "data", "--log-level", "debug", program=plain_binary()).wait_until_ready()
     plant_memories(Desk(server.address, "default"), mark)
     server.process.send_signal(end)
     assert server.process.wait(30) == -end
@@ -164,7 +164,7 @@ def test_a_server_that_ends_by_a_signal_of_a_bug_prints_no_content(tmp_path, end
 
 def test_a_server_without_memory_prints_no_content(tmp_path):
     """From here on it gets none any more; it says so, and ends."""
-    mark, server = Marks(), Server(tmp_path / "data", "--log-level", "debug").wait_until_ready()
+    mark, server = Marks(), Server(tmp_path / "data", "--log-level", "debug", program=plain_binary()).wait_until_ready()
     api = Api(server.address)
     plant_memories(api, mark)
     subprocess.run(["prlimit", f"--pid={server.process.pid}", "--as=1000000"], check=True)
