@@ -5,8 +5,8 @@
 #   make test     install what the tests need, build, run every test
 #   make help     the rest
 #
-# Build variants live beside each other: build/ (what users run), build/asan, build/tsan, build/fuzz. fixture/ within each has what
-# only the conformance suite of MCP wants (make fixture).
+# Build variants live beside each other: build/ (what users run), build/asan, build/tsan, build/fuzz, build/coverage. fixture/ within each
+# has what only the conformance suite of MCP wants (make fixture).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -38,8 +38,13 @@ else ifeq ($(SAN),fuzz)
   SAN_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=all \
                -fno-omit-frame-pointer
   OPT ?= -O1
+else ifeq ($(SAN),coverage)
+  OUT := build/coverage
+  # Counters of threads that are counted one by one: lost ones would be lines that seem never to run.
+  SAN_FLAGS := --coverage -fprofile-update=atomic
+  OPT ?= -O0
 else
-  $(error SAN is empty, "address", "thread" or "fuzz")
+  $(error SAN is empty, "address", "thread", "fuzz" or "coverage")
 endif
 
 CC ?= cc
@@ -76,6 +81,11 @@ ifeq ($(SAN),)
   HARDEN := $(filter-out -O2,$(HARDEN))
 endif
 
+# Reports at the end need files and programs that the server's fences refuse (src/serve/sandbox.h).
+ifneq ($(SAN),)
+  SAN_FLAGS += -DSPINE_NO_FENCES
+endif
+
 CODE_FLAGS = $(OPT) -g -pthread -fPIE -fstack-protector-strong $(HARDEN) $(SAN_FLAGS)
 BASE_FLAGS = $(CODE_FLAGS) -Isrc -Isdk/c/include $(LLHTTP_INC) -D_GNU_SOURCE -DSPINE_VERSION='"$(VERSION)"' $(PKG_CFLAGS) -MMD -MP
 ALL_CFLAGS = -std=gnu11 $(WARN_C) $(BASE_FLAGS) $(CFLAGS)
@@ -89,7 +99,7 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim power faults load soak abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+.PHONY: build run check test crash sim power faults coverage static load soak abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -126,6 +136,13 @@ faults: build	## let FAULT_CALLS calls of each kind fail in the store and in a s
 	@$(OUT)/tests/faults --calls $(FAULT_CALLS)
 	@SPINE_BIN=$(BIN) $(PYTHON) tests/faults/server/server.py --calls $(FAULT_CALLS)
 FAULT_CALLS ?= 300
+
+coverage: deps-test	## which lines the tests reach: all unit tests, the simulation, COVERAGE_WIRE; fails below 90 % of core, engine, store
+	@scripts/coverage $(COVERAGE_WIRE)
+COVERAGE_WIRE ?= $(wildcard tests/wire/test_*.py)
+
+static: deps-test	## cppcheck and clang-tidy over all of the source; several minutes
+	@scripts/check-static
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
 	@$(PYTHON) tests/load/waiting.py

@@ -88,7 +88,7 @@ static enum problem_code decode_close(struct call *call)
 
 	if (code != P_OK)
 		return code;
-	sessions_end(call->api->sessions, sessions_cookie(http_call_of(call)->req));
+	sessions_end(call->api->sessions, sessions_cookie(http_req_header(http_call_of(call)->req, "cookie")));
 	set_cookie(call, "", "; Max-Age=0");
 	return P_OK;
 }

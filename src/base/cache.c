@@ -70,10 +70,9 @@ static struct entry **place_of(struct shard *s, uint64_t hash, struct str key)
 	return place;
 }
 
-static void drop(struct shard *s, struct entry **place)
+/* *place is e. */
+static void drop(struct shard *s, struct entry **place, struct entry *e)
 {
-	struct entry *e = *place;
-
 	*place = e->next;
 	list_remove(&e->used);
 	s->count--;
@@ -83,7 +82,7 @@ static void drop(struct shard *s, struct entry **place)
 
 static void drop_entry(struct shard *s, struct entry *e)
 {
-	drop(s, place_of(s, e->hash, (struct str){e->bytes + e->value_len, e->key_len}));
+	drop(s, place_of(s, e->hash, (struct str){e->bytes + e->value_len, e->key_len}), e);
 }
 
 static void grow(struct shard *s)
@@ -223,7 +222,7 @@ static struct shard *lock_changed(struct cache *c, struct str key, uint64_t *ret
 
 	*changed = atomic_load(&c->now) + 1;
 	if (*place)
-		drop(s, place);
+		drop(s, place, *place);
 	return s;
 }
 

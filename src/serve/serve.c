@@ -20,10 +20,11 @@
 #include "serve/certificates.h"
 #include "serve/give_back.h"
 #include "serve/listen_address.h"
+#include "serve/sandbox.h"
 #include "serve/server_clock.h"
+#include "serve/server_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,6 +46,7 @@ struct server {
 	char host[LISTEN_HOST_MAX];
 	int port;
 	char url[128];
+	char fences[SANDBOX_FENCES_SIZE];
 	struct tls *tls;		/* NULL: plain HTTP */
 	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
 	struct api api;
@@ -134,42 +136,6 @@ static struct http_config http_config(struct server *s)
 		.on_thread_start = http_api_on_thread_start,
 		.on_thread_stop = http_api_on_thread_stop,
 	};
-}
-
-/* DATA/server.json says where the server listens, for scripts that gave it port 0 and for people. */
-static char *server_file(const struct server *s)
-{
-	struct buf path;
-
-	buf_init(&path, 4096);
-	buf_printf(&path, "%s/server.json", s->config->data_dir);
-	return buf_take(&path);
-}
-
-static void write_server_file(const struct server *s)
-{
-	char *path = server_file(s), *next = mem_alloc(strlen(path) + 5);
-	char url[128];
-	int fd;
-
-	sprintf(next, "%s.new", path);
-	format_url(s, url, sizeof(url));
-	fd = open(next, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || dprintf(fd, "{\"pid\":%ld,\"url\":\"%s\",\"version\":\"%s\"}\n", (long)getpid(), url,
-			      SPINE_VERSION) < 0 || rename(next, path) != 0)
-		log_write(&s->log, LOG_WARN, "cannot write server.json", LOG_STR("error", strerror(errno)));
-	if (fd >= 0)
-		close(fd);
-	free(next);
-	free(path);
-}
-
-static void remove_server_file(const struct server *s)
-{
-	char *path = server_file(s);
-
-	unlink(path);
-	free(path);
 }
 
 /* --- Life --- */
@@ -357,6 +323,20 @@ static bool make_followers(struct server *s, struct buf *error)
 	return c->otlp_endpoint == NULL || api->exporter;
 }
 
+/* What is open stays open: the store, the address. Threads are made afterwards, and are behind the fences, too. */
+static void enter_sandbox(struct server *s)
+{
+	const struct serve_config *c = s->config;
+	struct sandbox_config config = {
+		.data_dir = c->data_dir, .files = {c->tls.cert, c->tls.key, c->tls.client_ca, c->ca_file},
+	};
+
+	if (c->no_sandbox)
+		snprintf(s->fences, sizeof(s->fences), "none");
+	else
+		sandbox_enter(&config, &s->log, s->fences);
+}
+
 static bool start(struct server *s, struct buf *error)
 {
 	s->is_misconfigured = !check_config(s, error) ||
@@ -372,11 +352,12 @@ static bool start(struct server *s, struct buf *error)
 	set_api(s);
 	if (!make_followers(s, error))
 		return false;
+	enter_sandbox(s);
 	engine_start(s->api.engine);
 	followers_start(s->followers, s->api.engine->writer);
 	http_server_start(s->api.http);
 	s->give_back = give_back_start();
-	write_server_file(s);
+	server_file_write(s->config->data_dir, s->url, &s->log);
 	s->is_started = true;
 	return true;
 }
@@ -395,7 +376,7 @@ static void stop(struct server *s)
 		http_server_drain(api->http);
 	if (s->is_started) {
 		cut = http_server_stop(api->http, s->config->drain_timeout_ms);
-		remove_server_file(s);
+		server_file_remove(s->config->data_dir);
 	}
 	give_back_stop(s->give_back);
 	webhook_stop(api->webhook);
@@ -432,7 +413,7 @@ static void say_what_to_do(const struct server *s)
 
 	format_url(s, url, sizeof(url));
 	log_write(&s->log, LOG_INFO, "serving", LOG_STR("url", url), LOG_STR("data", s->config->data_dir),
-		  LOG_STR("version", SPINE_VERSION));
+		  LOG_STR("version", SPINE_VERSION), LOG_STR("fences", s->fences));
 	if (s->tls)
 		certificates_say(s->tls, &s->log);
 	if (s->config->quiet)

@@ -41,6 +41,7 @@ struct serve_config {
 	bool insecure;			/* beyond loopback also without keys and TLS */
 	bool strict_origins;		/* those of this machine may not, either, unless they are named */
 	bool resets_clock;		/* the server's time begins as the wall clock, whatever was known */
+	bool no_sandbox;		/* no fences of its own (sandbox.h) */
 	bool quiet;			/* no "what to do next" on standard output */
 
 	int64_t max_connections;

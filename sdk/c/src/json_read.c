@@ -350,6 +350,7 @@ ms_status msi_json_read(const char *text, size_t len, struct msi_json_tree *ret,
 					       (size_t)(r->at - r->start));
 	}
 	if (status == MS_OK) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): MS_OK says that both are there */
 		tree.root = r->pending[0];
 		*ret = tree;
 	} else {

@@ -173,7 +173,7 @@ static void put_list(const struct shape *s, const struct field *f, const void *f
 	}
 	put_key(w, f->name);
 	json_begin_array(w);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; items && i < count; i++) {
 		if (f->type == TYPE_TEXTS)
 			json_put_str(w, ((const struct str *)(const void *)items)[i]);
 		else

@@ -10,10 +10,9 @@ enum { LOG_EVERY_MS = 1000 };
 
 /* --- Which key --- */
 
-/* The text behind "Bearer "; p == NULL: there is no such header. */
-static struct str bearer(const struct http_req *req)
+struct str entry_bearer(struct str authorization)
 {
-	struct str rest = http_req_header(req, "authorization"), scheme;
+	struct str rest = authorization, scheme;
 
 	if (rest.p == NULL)
 		return STR_NULL;
@@ -24,11 +23,11 @@ static struct str bearer(const struct http_req *req)
 static enum access_key_state find_access(struct api *api, struct http_req *req, struct access **ret)
 {
 	int64_t now_ms = engine_now_ms(api->engine);
-	struct str text = bearer(req), cookie;
+	struct str text = entry_bearer(http_req_header(req, "authorization")), cookie;
 
 	if (text.p)
 		return keyring_check(api->engine->keyring, text, now_ms, http_req_arena(req), ret);
-	cookie = sessions_cookie(req);
+	cookie = sessions_cookie(http_req_header(req, "cookie"));
 	if (cookie.p && sessions_may_count(api->guard, req))
 		*ret = sessions_find(api->sessions, api->engine->keyring, cookie, now_ms, http_req_arena(req));
 	return *ret ? ACCESS_KEY_VALID : ACCESS_KEY_WRONG;

@@ -17,6 +17,9 @@ struct entry {
 	struct str params[CALL_PARAMS_MAX];	/* raw */
 };
 
+/* The text behind "Bearer " of an Authorization header, in place; empty where it is another scheme, p == NULL where
+ * there is no header. */
+struct str entry_bearer(struct str authorization);
 /* On the HTTP thread, from on_head: keeps an entry with the request, or fills in the problem. */
 enum problem_code entry_check(struct api *api, struct http_req *req, struct problem *problem);
 /* From on_request: the entry; where a key has come to be needed, or has ended, while the body was read: NULL, and the

@@ -8,6 +8,7 @@ static bool is_port(struct str s)
 {
 	uint64_t port;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): what has a length is there */
 	return s.n == 0 || (s.p[0] == ':' && (s.n == 1 || (str_to_u64(str_sub(s, 1, s.n), &port) && port <= 65535)));
 }
 

@@ -138,9 +138,9 @@ struct access *sessions_find(struct sessions *s, struct keyring *keys, struct st
 
 /* --- Requests --- */
 
-struct str sessions_cookie(const struct http_req *req)
+struct str sessions_cookie(struct str header)
 {
-	struct str rest = http_req_header(req, "cookie");
+	struct str rest = header;
 
 	while (rest.p) {
 		struct str value = str_trim(str_cut(&rest, ';')), name = str_cut(&value, '=');

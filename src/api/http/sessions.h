@@ -39,8 +39,8 @@ void sessions_end(struct sessions *s, struct str cookie);
 struct access *sessions_find(struct sessions *s, struct keyring *keys, struct str cookie, int64_t now_ms,
 			     struct arena *arena);
 
-/* The cookie of a request; p == NULL: it has none. */
-struct str sessions_cookie(const struct http_req *req);
+/* The session's value in a Cookie header, in place; p == NULL: there is none. */
+struct str sessions_cookie(struct str header);
 /* Does the server's own page ask? */
 bool sessions_may_count(const struct guard *guard, const struct http_req *req);
 

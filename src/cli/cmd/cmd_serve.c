@@ -33,6 +33,9 @@ static const struct option serve_options[] = {
 	 .help = "listen on an address that others can reach also without keys and without TLS"},
 	{.name = "strict-origins", .env = "SPINE_STRICT_ORIGINS", .key = "strict_origins", .type = OPTION_FLAG,
 	 .help = "pages of other programs of this machine may not call, either, unless --allow-origin names them"},
+	{.name = "no-sandbox", .env = "SPINE_NO_SANDBOX", .key = "no_sandbox", .type = OPTION_FLAG,
+	 .help = "no fences: without it the server gives up, where the kernel has Landlock and seccomp, all files but "
+		 "its own and the right to start programs"},
 	{.name = "webhook-hosts", .arg = "HOSTS", .env = "SPINE_WEBHOOK_HOSTS", .key = "webhook_hosts",
 	 .type = OPTION_TEXT,
 	 .help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is every host "
@@ -306,7 +309,7 @@ static int exec_serve(struct cli *cli)
 		.allow_origins = joined(cli, "allow-origin"),
 		.public_urls = joined(cli, "public-url"), .insecure = options_flag(o, "insecure"),
 		.strict_origins = options_flag(o, "strict-origins"),
-		.quiet = options_flag(o, "quiet"),
+		.no_sandbox = options_flag(o, "no-sandbox"), .quiet = options_flag(o, "quiet"),
 		.resets_clock = options_flag(o, "reset-clock"),
 		.max_connections = options_int(o, "max-connections"),
 		.max_header_bytes = options_int(o, "max-header"),

@@ -90,7 +90,7 @@ static enum problem_code take(struct op *op, struct store_conn *c)
 {
 	struct receive *r = (struct receive *)op;
 	struct delivery d = waiting_delivery(op, c);
-	struct handoff_row row;
+	struct handoff_row row = {0};
 	size_t bytes = 0;
 	enum problem_code code = P_OK;
 

@@ -49,6 +49,7 @@ static enum problem_code find_copied(struct op *op, struct store_conn *c, struct
 
 	if (code != P_OK)
 		return code;
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): P_OK says that it was found */
 	if (p->parent == e->num)
 		return claimed(op, c, p->parent, p->parent_digest, "lineage.parent", &ret->parent);
 	if (p->parent != e->parent && !(p->parent == 0 && p->new_root))
