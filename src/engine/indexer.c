@@ -47,7 +47,7 @@ static void build(struct indexer *x, const struct request *r)
 {
 	int64_t start_ns = clock_mono_ns();
 	struct store_conn *c;
-	enum store_status status = STORE_FAILED;
+	enum store_status status = STORE_OK;
 	struct buf error;
 	size_t count = 0;
 
@@ -57,7 +57,7 @@ static void build(struct indexer *x, const struct request *r)
 		status = recall_build(x->recall, c, r->space, &count);
 	if (c && status != STORE_OK)
 		buf_puts(&error, store_error(c));
-	if (status != STORE_OK)
+	if (error.len)
 		log_write(x->log, LOG_ERROR, "the index could not be built", LOG_INT("space", r->space),
 			  LOG_SLICE("error", buf_str(&error)));
 	else
