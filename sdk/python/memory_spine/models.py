@@ -137,8 +137,8 @@ class Memory:
 class Missing:
     """An id that `fetch` or a handoff could not resolve.
 
-    `reason` is "unknown" or "forgotten", in an envelope also "expired" or "unavailable"; "not_given" where an answer
-    had no room for it: fetch it again, without those that came.
+    `reason` is "unknown" or "forgotten", in an envelope also "expired" or "unavailable"; `fetch` asks
+    again for what one answer had no room for.
     """
 
     id: str
