@@ -187,8 +187,13 @@ bool admin_backup_encrypted(const char *data_dir, const char *file, const char *
 	bool ok = encrypted_key_is_good(to, error) && is_free(file, error) && admin_backup(data_dir, plain, error);
 
 	if (ok) {
-		ok = admin_check_file(plain, ret, ret_problems, error) && encrypted_write(plain, file, to, error);
+		char *part = store_part_of(file);
+
+		unlink(part);
+		ok = admin_check_file(plain, ret, ret_problems, error) && encrypted_write(plain, part, to, error) &&
+		     store_place(part, file, error);
 		unlink(plain);
+		free(part);
 	}
 	free(plain);
 	return ok;

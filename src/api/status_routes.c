@@ -132,36 +132,53 @@ static void put_retention(struct json_writer *w, const struct status_get *s)
 	json_end_object(w);
 }
 
+/* What is of the process and of all spaces: not for a key of one. */
+static void put_process(struct call *call, struct json_writer *w)
+{
+	json_member_int(w, "pid", (int64_t)getpid());
+	json_member_int(w, "clock_offset_ms", engine_clock_offset_ms(call->op->engine));
+}
+
+static void put_store(struct call *call, struct json_writer *w)
+{
+	const struct status_get *s = call_op(call);
+
+	json_key(w, "store");
+	json_begin_object(w);
+	json_member_cstr(w, "engine", s->store.engine);
+	json_member_int(w, "schema", s->store.schema);
+	json_member_int(w, "bytes", s->store.bytes);
+	json_member_cstr(w, "data", call->api->data_dir);
+	json_key(w, "growth");
+	json_begin_object(w);
+	json_member_int(w, "bytes", s->grown_bytes);
+	json_member_time(w, "since", s->grown_since_ms ? s->grown_since_ms : call->api->started_at_ms);
+	json_end_object(w);
+	json_end_object(w);
+}
+
 static void encode_status(struct call *call)
 {
 	struct status_get *s = call_op(call);
 	const char *reason = trouble(call->api);
+	bool is_of_all = access_is_of_all(call->op->access);
 	struct json_writer w;
 
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_member_cstr(&w, "version", SPINE_VERSION);
 	json_member_cstr(&w, "status", reason ? reason : "ready");
-	json_member_int(&w, "pid", (int64_t)getpid());
 	json_member_time(&w, "started_at", call->api->started_at_ms);
 	json_member_int(&w, "uptime_s", (call->op->now_ms - call->api->started_at_ms) / 1000);
-	json_member_int(&w, "clock_offset_ms", engine_clock_offset_ms(call->op->engine));
+	if (is_of_all)
+		put_process(call, &w);
 	json_member_str(&w, "space", call->op->space_name);
 	json_member_int(&w, "memories", s->memories);
-	json_key(&w, "store");
-	json_begin_object(&w);
-	json_member_cstr(&w, "engine", s->store.engine);
-	json_member_int(&w, "schema", s->store.schema);
-	json_member_int(&w, "bytes", s->store.bytes);
-	json_member_cstr(&w, "data", call->api->data_dir);
-	json_key(&w, "growth");
-	json_begin_object(&w);
-	json_member_int(&w, "bytes", s->grown_bytes);
-	json_member_time(&w, "since", s->grown_since_ms ? s->grown_since_ms : call->api->started_at_ms);
-	json_end_object(&w);
-	json_end_object(&w);
+	if (is_of_all)
+		put_store(call, &w);
 	put_retention(&w, s);
-	put_server(call, &w, &s->writer);
+	if (is_of_all)
+		put_server(call, &w, &s->writer);
 	call_end_reply(call, &w);
 }
 

@@ -10,7 +10,7 @@
 struct request {
 	struct request *next;
 	int64_t space;
-	void (*fn)(void *arg);
+	indexer_fn *fn;
 	void *arg;
 };
 
@@ -43,24 +43,28 @@ static struct request *take(struct indexer *x)
 	return r;
 }
 
-static void build(struct indexer *x, int64_t space)
+static void build(struct indexer *x, const struct request *r)
 {
 	int64_t start_ns = clock_mono_ns();
 	struct store_conn *c;
+	enum store_status status = STORE_OK;
 	struct buf error;
 	size_t count = 0;
 
 	buf_init(&error, 4096);
 	c = store_open(x->data_dir, STORE_READ, &error);
-	if (c && recall_build(x->recall, c, space, &count) != STORE_OK)
+	if (c)
+		status = recall_build(x->recall, c, r->space, &count);
+	if (c && status != STORE_OK)
 		buf_puts(&error, store_error(c));
 	if (error.len)
-		log_write(x->log, LOG_ERROR, "the index could not be built", LOG_INT("space", space),
+		log_write(x->log, LOG_ERROR, "the index could not be built", LOG_INT("space", r->space),
 			  LOG_SLICE("error", buf_str(&error)));
 	else
-		log_write(x->log, LOG_INFO, "index built", LOG_INT("space", space), LOG_INT("memories", count),
+		log_write(x->log, LOG_INFO, "index built", LOG_INT("space", r->space), LOG_INT("memories", count),
 			  LOG_INT("ms", (clock_mono_ns() - start_ns) / 1000000));
 	store_close(c);
+	r->fn(r->arg, status, buf_str(&error).p);
 	buf_release(&error);
 }
 
@@ -70,9 +74,10 @@ static void *indexer_main(void *arg)
 	struct request *r;
 
 	while ((r = take(x)) != NULL) {
-		if (!recall_is_ready(x->recall, r->space))
-			build(x, r->space);
-		r->fn(r->arg);
+		if (recall_is_ready(x->recall, r->space))
+			r->fn(r->arg, STORE_OK, NULL);
+		else
+			build(x, r);
 		free(r);
 	}
 	return NULL;
@@ -92,7 +97,7 @@ struct indexer *indexer_start(struct recall *recall, const char *data_dir, const
 	return x;
 }
 
-void indexer_request(struct indexer *x, int64_t space, void (*fn)(void *arg), void *arg)
+void indexer_request(struct indexer *x, int64_t space, indexer_fn *fn, void *arg)
 {
 	struct request *r = mem_alloc(sizeof(*r));
 

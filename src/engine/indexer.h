@@ -11,8 +11,11 @@ struct indexer;
 
 /* Returns owned, with its thread running. Everything is borrowed. */
 struct indexer *indexer_start(struct recall *recall, const char *data_dir, const struct log *log);
-/* Calls fn(arg) on the indexer's thread once the index of the space is ready. From any thread. */
-void indexer_request(struct indexer *x, int64_t space, void (*fn)(void *arg), void *arg);
+/* Calls fn on the indexer's thread once the index of the space is ready, or could not be built: then status is not
+ * STORE_OK, and why, borrowed for the call, says it. */
+typedef void indexer_fn(void *arg, enum store_status status, const char *why);
+/* From any thread. */
+void indexer_request(struct indexer *x, int64_t space, indexer_fn *fn, void *arg);
 /* Does what was requested, then ends the thread and frees. NULL-safe. */
 void indexer_stop(struct indexer *x);
 

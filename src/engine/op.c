@@ -385,11 +385,17 @@ static void read_now(void *arg)
 		go_on(op, code);
 }
 
-static void index_is_ready(void *arg)
+/* Without the index it goes on as well as it can, and says what it lacks. But what is damaged is told as damage. */
+static void index_is_ready(void *arg, enum store_status status, const char *why)
 {
 	struct op *op = arg;
 
-	op->owner->post(op, read_now);
+	if (status == STORE_DAMAGED) {
+		problem_of_store(&op->problem, status);
+		if (damage_note(op->engine->damage, why))
+			watch_wake(op->engine->watch);
+	}
+	op->owner->post(op, status == STORE_DAMAGED ? op_finish : read_now);
 }
 
 static bool lacks_index(const struct op *op)

@@ -60,6 +60,13 @@ const char *quota_name(enum quota_kind kind)
 	return names[kind];
 }
 
+bool quota_is_own(const struct space_quota *quota)
+{
+	return quota->memories != QUOTA_AS_SERVER || quota->bytes != QUOTA_AS_SERVER ||
+	       quota->handoffs != QUOTA_AS_SERVER || quota->waiting != QUOTA_AS_SERVER ||
+	       quota->agents != QUOTA_AS_SERVER;
+}
+
 /* --- The table --- */
 
 /* The entry of the space, made where there is none. The lock is held. */

@@ -34,6 +34,9 @@ void quota_free(struct quota *q);
 /* "memories", "handoffs_per_minute": as the protocol calls it. */
 const char *quota_name(enum quota_kind kind);
 
+/* Has the space a limit of its own, or the word that it has none, instead of the server's? */
+bool quota_is_own(const struct space_quota *quota);
+
 /* After the commit that set the limits of the space, or removed it. Any thread. */
 void quota_forget(struct quota *q, int64_t space);
 /* Any thread. */

@@ -2,6 +2,7 @@
 
 #include "core/watch/event.h"
 #include "engine/engine.h"
+#include "engine/quota.h"
 #include "engine/retention.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
@@ -92,6 +93,15 @@ void space_delete_end(struct engine *e, const struct space_leaving *leaving)
 	log_write(e->log, LOG_INFO, "a space was deleted", LOG_SLICE("space", leaving->name));
 }
 
+/* A new space of its name would have the server's quotas: who may not change them may not remove them so either. */
+static enum problem_code check_quota(struct op *op, struct store_conn *c)
+{
+	struct space_row row = {0};
+	enum problem_code code = op_stored(op, store_space_get(c, op->space, op->arena, &row));
+
+	return code == P_OK && quota_is_own(&row.quota) ? access_check_all(op->access, "name", &op->problem) : code;
+}
+
 static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct space_delete *d = (struct space_delete *)op;
@@ -99,6 +109,8 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	enum store_status status;
 
 	d->open = d->parked = 0;
+	if (code == P_OK)
+		code = check_quota(op, c);
 	if (code != P_OK)
 		return code;
 	status = store_space_count(c, op->space, &d->memories);

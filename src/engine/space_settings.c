@@ -92,6 +92,29 @@ static enum problem_code set_keeps(struct space_settings *s, struct space_keep *
 	return code;
 }
 
+/* What a space may have at most is said by who has all of them: a space that set its own quota would have none. So it
+ * must not lose its row, and the quota with it, by being idle either. */
+static enum problem_code check_quotas(struct space_settings *s, const struct space_quota *present)
+{
+	const struct space_quota *asked = &s->asked_quota;
+	const struct {
+		const char *field;
+		int64_t asked;
+	} quotas[] = {
+		{"quota_memories", asked->memories}, {"quota_bytes", asked->bytes},
+		{"quota_handoffs_per_minute", asked->handoffs}, {"quota_waiting", asked->waiting},
+		{"quota_agents", asked->agents},
+	};
+	enum problem_code code = P_OK;
+
+	for (size_t i = 0; code == P_OK && i < sizeof(quotas) / sizeof(quotas[0]); i++)
+		if (quotas[i].asked != SPACE_STAYS)
+			code = access_check_all(s->op.access, quotas[i].field, &s->op.problem);
+	if (code == P_OK && s->asked.idle_ms > 0 && quota_is_own(present))
+		code = access_check_all(s->op.access, "keep_idle_s", &s->op.problem);
+	return code;
+}
+
 static void set_quota(int64_t asked, int64_t *present)
 {
 	if (asked != SPACE_STAYS)
@@ -122,6 +145,8 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 	enum store_status status = store_space_get(c, op->space, op->arena, &row);
 	enum problem_code code = op_stored(op, status);
 
+	if (code == P_OK)
+		code = check_quotas(s, &row.quota);
 	if (code == P_OK)
 		code = set_keeps(s, &row.keep);
 	if (code != P_OK)

@@ -33,6 +33,10 @@ enum store_status store_backup(struct store_conn *c, const char *file, struct bu
 enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems);
 /* Makes a data directory and those above it, 0700; one that is there keeps its mode. */
 bool store_make_directory(const char *data_dir, struct buf *error);
+/* A file that is written under the first name, beside its own, and gets its own when it is whole: synced, never over
+ * another. The name is returned owned. What cannot be placed is removed. */
+char *store_part_of(const char *file);
+bool store_place(const char *part, const char *file, struct buf *error);
 /* Replaces the store of data_dir by a backup; the lock must be free. Where a store is there and replace is set, it is
  * kept under the name put into *ret_kept. */
 enum store_status store_restore(const char *data_dir, const char *file, bool replace, struct buf *ret_kept,

@@ -106,6 +106,7 @@ struct waiver_row {
 	struct str reason;
 	struct str by;
 	int64_t at_ms;
+	uint64_t access_key;		/* the key that showed who it was; 0: nobody has checked */
 };
 
 /* A task, as the list of tasks shows it. */

@@ -4,8 +4,8 @@ Kinds of rounds, in turns:
 
   recovery   a loaded server was killed; the next ones are killed while they start on what it left
   migration  a store of an older schema is brought up to date, and the server is killed on the way
-  backup     `spine backup` is killed beside a running server: the file is not there, or is a whole backup, or `spine check`
-             says that it is none
+  backup     `spine backup` is killed beside a running server: the file is not there, or is a whole backup; what was
+             begun has another name
   restore    `spine restore --replace` is killed: the store is the old one or the backup's, whole
   pruning    a server that prunes handoffs and events is killed while it does
 
@@ -202,9 +202,11 @@ class Upkeep:
             if file.exists():
                 looked = subprocess.run([str(binary()), "check", "--json", str(file)], env=clean_environment(),
                                         capture_output=True, text=True, check=False)
-                expect(looked.returncode == 0 or not is_done, f"a backup is not whole: {looked.stdout[:300]}")
-                if looked.returncode == 0:
-                    self.restored_is_whole(file, contents)
+                expect(looked.returncode == 0, f"a backup is not whole: {looked.stdout[:300]}")
+                self.restored_is_whole(file, contents)
+            expect(file.exists() or not is_done, "it was not killed, and there is no backup")
+            for part in self.directory.glob("backup.db.*.part"):
+                part.unlink()
         self.store(server, contents, dice, "beside")
         verify(server, contents)
         server.kill()

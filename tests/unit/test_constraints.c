@@ -273,8 +273,10 @@ static void test_a_hop_the_policy_and_the_guard_lock(void **state)
 
 static void test_what_a_person_waived_goes_once(void **state)
 {
-	static const struct constraints_waiver standing[] = {{4, STR("a"), STR("kim"), STR("first")},
-							     {7, STR("a"), STR("kim"), STR("legal said so")}};
+	static const struct constraints_waiver standing[] = {
+		{4, STR("a"), STR("kim"), STR("first"), false}, {7, STR("a"), STR("kim"), STR("legal said so"), false},
+	};
+	const struct constraints_waiver checked = {8, STR("b"), STR("ops"), STR("known by a key"), true};
 	struct constraints_input in = {
 		.inherited = parse("{\"a\":1,\"b\":2}"), .locked = parse("[\"a\"]"), .standing = standing,
 		.standing_count = 2, .hop = 3, .by = STR("bob"),
@@ -301,6 +303,12 @@ static void test_what_a_person_waived_goes_once(void **state)
 	};
 	assert_int_equal(make(&in, &made), P_OK);
 	assert_string_equal(written(&made.all), "{\"a\":5,\"b\":2}");
+	/* Who was known by their key is not called unauthenticated. */
+	in = (struct constraints_input){.inherited = parse("{\"b\":2}"), .standing = &checked, .standing_count = 1,
+					.hop = 3};
+	assert_int_equal(make(&in, &made), P_OK);
+	assert_string_equal(written(&made.waived), "[{\"at_hop\":3,\"by\":\"ops\",\"key\":\"b\",\"reason\":\"known "
+			    "by a key\",\"value\":2,\"waiver\":8}]");
 }
 
 static void test_a_conflict_names_the_key_and_both_values(void **state)

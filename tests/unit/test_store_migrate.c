@@ -379,6 +379,20 @@ static void a_task_of_before_can_be_waived_for(void **state)
 	assert_true(n == 1 && str_is(rows[0].key, "k"));
 }
 
+/* Who waived something before schema 15 was known by their own word. */
+static void a_waiver_of_before_was_checked_by_nobody(void **state)
+{
+	struct temp_store *t = *state;
+	struct waiver_row rows[2];
+	size_t n;
+
+	make_store_of(t, 10, "INSERT INTO task (id, space, name, created_at) VALUES (1 << 40 | 1, 1, 'a', 5);"
+		      "INSERT INTO waiver (id, task, key, reason, author, at) "
+		      "VALUES (1, 1 << 40 | 1, 'k', 'why', 'kim', 5)");
+	must(store_waivers(t->c, t->space, STR("a"), 2, &t->arena, rows, &n));
+	assert_true(n == 1 && str_is(rows[0].by, "kim") && rows[0].access_key == 0);
+}
+
 /* A store of before schema 11 has no keys, and lets in as before. */
 static void a_store_of_before_needs_no_key(void **state)
 {
@@ -402,7 +416,7 @@ int main(void)
 		TEST(results_stay_where_they_were),
 		TEST(what_was_queued_is_taken_in_its_order),
 		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
-		TEST(a_task_of_before_can_be_waived_for),
+		TEST(a_task_of_before_can_be_waived_for), TEST(a_waiver_of_before_was_checked_by_nobody),
 		TEST(a_store_of_before_needs_no_key),
 		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),

@@ -271,6 +271,21 @@ def test_a_locked_constraint_is_waived_with_admin_only_and_in_the_name_of_the_ke
     keyed.refused(403, "forbidden", "GET", "/v1/memories", key=write, headers={"Spine-Person": "Ada"}, field="Spine-Person")
     waived = keyed.ask("POST", "/v1/tasks/t/waive", body, admin, {"Spine-Person": "Ada"})
     assert waived.status == 201 and waived.json["by"] == "Ada (key ops)" and waived.json["unauthenticated"] is False, waived
+    again = {"key": "tier", "reason": "not needed"}
+    parent = packed.json["id"]
+    packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "c", "task_summary": "y", "from": "b", "parent": parent,
+                                                 "constraints": {"tier": 1}, "locked": ["tier"]}, admin).json
+    entry = {"at_hop": 2, "by": "Ada (key ops)", "key": "region", "reason": "moved", "value": "eu", "waiver": waived.json["waiver"]}
+    assert packed["waived"] == [entry], "who it was has been checked, and the envelope does not say otherwise"
+    alone = keyed.ask("POST", "/v1/tasks/t/waive", again, admin, {"Spine-Person": "A" * 128})
+    assert alone.status == 201 and alone.json["by"] == "ops", "together they are longer than a name"
+    task = keyed.ask("GET", "/v1/tasks/t", key=admin).json
+    assert [(w["by"], w["unauthenticated"]) for w in task["waivers"]] == [("Ada (key ops)", False), ("ops", False)]
+    diff = keyed.ask("GET", f"/v1/envelopes/{parent}/diff/{packed['id']}", key=admin).json
+    lost = [change for change in diff["changes"] if change["key"] == "region"]
+    assert [(one["fate"], one["by"], one.get("unauthenticated", False)) for one in lost] == [("waived", "Ada (key ops)", False)], diff
+    notes = [e["data"].get("note") or "" for e in keyed.ask("GET", "/v1/events?after=0&limit=1000", None, admin, {"Accept": "application/json"}).json["events"]]
+    assert notes and not any("unauthenticated" in note for note in notes), notes
 
 
 # --- Keys make keys ---
@@ -547,3 +562,64 @@ def test_the_names_of_public_url_are_answered_and_no_others(tmp_path, start):
 def test_a_public_url_that_is_none_is_refused(start, url):
     with pytest.raises(Exception):
         start("--public-url", url).wait_until_ready()
+
+
+# --- What a key of one space learns of the server, and may set ---
+
+
+OF_SPACE = {"version", "status", "started_at", "uptime_s", "space", "memories", "retention"}
+OF_ALL = {"pid", "clock_offset_ms", "store", "http", "writer", "events", "traces", "clients"}
+
+
+def test_status_tells_a_key_of_one_space_that_space_and_nothing_of_the_others(keyed):
+    keyed.ask("POST", "/v1/memories", {"content": "of another"}, keyed.root, {"Spine-Space": "strangers"})
+    for scopes in (["read"], ["admin"]):
+        answer = keyed.ask("GET", "/v1/status", key=keyed.key(space="narrow", scopes=scopes))
+        assert set(answer.json) == OF_SPACE and answer.json["space"] == "narrow" and answer.json["memories"] == 0, answer
+        assert str(keyed.server.data).encode() not in answer.data
+    everything = keyed.ask("GET", "/v1/status", key=keyed.key(space="*", scopes=["read"])).json
+    assert set(everything) == OF_SPACE | OF_ALL and everything["store"]["data"] == str(keyed.server.data)
+
+
+def test_what_is_watched_of_a_space_names_nothing_of_another(keyed):
+    """Figures, alerts with their rules, events, the trace and the space itself."""
+    marks = {"Spine-Space": "strangers"}
+    packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "zorro", "task_summary": "zinc", "from": "zelda"}, keyed.root, marks).json
+    sent = keyed.ask("POST", "/v1/handoffs", {"envelope_id": packed["id"]}, keyed.root, marks)
+    assert sent.status == 202, sent
+    key = keyed.key(space="narrow", scopes=["read"])
+    for path in ("/v1/space", "/v1/stats", "/v1/alerts", "/v1/events?after=0&limit=100", "/v1/tasks", "/v1/agents", "/v1/queues"):
+        answer = keyed.ask("GET", path, key=key, headers={"Accept": "application/json"})
+        assert answer.status == 200, answer
+        for word in (b"zelda", b"zorro", b"strangers", b"zinc", str(keyed.server.data).encode()):
+            assert word not in answer.data, (path, word)
+    assert keyed.ask("GET", f"/v1/tasks/{packed['task']['id']}/trace", key=key).status == 404
+    keyed.refused(403, "forbidden", "GET", "/v1/stats?space=all", key=key, field="space")
+
+
+QUOTAS = ("quota_memories", "quota_bytes", "quota_handoffs_per_minute", "quota_waiting", "quota_agents")
+
+
+def test_a_space_does_not_set_its_own_quota(keyed):
+    admin = keyed.key(space="tenant", scopes=["admin"])
+    for field in QUOTAS:
+        said = keyed.refused(403, "forbidden", "PUT", "/v1/space", {field: 5, "guard": "refuse"}, key=admin, field=field)
+        assert "space *" in said["detail"], said
+    assert keyed.ask("GET", "/v1/space", key=admin).json["guard"] != "refuse", "nothing of it was done"
+    settings = {"guard": "redact", "trust_floor": "agent", "keep_events_s": 3600, "keep_idle_s": 86400, "locked": ["region"]}
+    assert keyed.ask("PUT", "/v1/space", settings, admin).status == 200
+    for field in QUOTAS:
+        answer = keyed.ask("PUT", "/v1/space", {field: 5}, keyed.root, {"Spine-Space": "tenant"})
+        assert answer.status == 200, answer
+    assert keyed.ask("GET", "/v1/space", key=admin).json["quotas"]["memories"]["limit"] == 5
+
+
+def test_a_space_does_not_get_rid_of_its_quota_with_itself(keyed):
+    """Deleted, or idle and deleted, it would come back with the server's."""
+    admin = keyed.key(space="bound", scopes=["admin"])
+    assert keyed.ask("PUT", "/v1/space", {"quota_memories": 1}, keyed.root, {"Spine-Space": "bound"}).status == 200
+    keyed.refused(403, "forbidden", "DELETE", "/v1/spaces/bound?confirm=bound", key=admin, field="name")
+    keyed.refused(403, "forbidden", "PUT", "/v1/space", {"keep_idle_s": 1}, key=admin, field="keep_idle_s")
+    assert keyed.ask("DELETE", "/v1/spaces/bound?confirm=bound", key=keyed.root).status == 200
+    assert keyed.ask("POST", "/v1/memories", {"content": "x"}, admin).status == 201
+    assert keyed.ask("DELETE", "/v1/spaces/bound?confirm=bound", key=admin).status == 200, "without a quota of its own it may"

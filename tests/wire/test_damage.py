@@ -258,6 +258,25 @@ def test_a_damaged_page_is_told_once_named_by_check_and_the_rest_goes_on(tmp_pat
     assert server.terminate() == 0
 
 
+def test_damage_that_the_building_of_the_index_meets_is_told_as_damage(tmp_path):
+    """Nobody has read the memory itself: the first search does."""
+    server = Server(tmp_path / "data").wait_until_ready()
+    api = Api(server.address)
+    for i in range(40):
+        api.store(f"memory {i} " + "x" * 3000)
+    assert server.terminate() == 0
+    with open(tmp_path / "data" / DATABASE, "r+b") as file:
+        file.seek(file.read().index(b"memory 7 ") + 2000)
+        file.write(b"y")
+    server = Server(tmp_path / "data").wait_until_ready()
+    api = Api(server.address)
+    api.refused(503, "store_damaged", "GET", "/v1/memories?query=memory")
+    ready = api.call("GET", "/readyz")
+    assert (ready.status, ready.json["reason"]) == (503, "store_damaged")
+    wait_until(lambda: [a for a in api.ok("GET", "/v1/alerts")["alerts"] if a["name"] == "store_damaged"], "an alert fires")
+    assert server.terminate() == 0
+
+
 def test_a_backup_of_a_damaged_store_is_refused(store):
     data = store.copy()
     page = next(p for p in range(3, 1000) if p not in store.in_log)

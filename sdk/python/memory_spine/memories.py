@@ -218,9 +218,20 @@ def forget(id: str, *, if_version: Optional[int] = None) -> Steps[Memory]:
 
 
 def fetch(ids: Iterable[str]) -> Steps[FetchResult]:
-    """Reads up to 1,000 memories, in the order of the ids ("ms-1", "ms-2@1"), each once; says which are missing."""
-    response = yield post("/v1/memories/fetch", {"ids": string_list("ids", ids)}, safe=True)
-    return response.read(FetchResult.from_wire)
+    """Reads up to 1,000 memories, in the order of the ids ("ms-1", "ms-2@1"), each once; says which are missing.
+
+    An answer holds 8 MiB at most: what it did not give is asked for again, so that all of it is here."""
+    wanted = string_list("ids", ids)
+    whole = FetchResult([], [])
+    while True:
+        response = yield post("/v1/memories/fetch", {"ids": wanted}, safe=True)
+        found = response.read(FetchResult.from_wire)
+        later = [one.id for one in found.missing if one.reason == "not_given"]
+        whole.memories.extend(found.memories)
+        whole.missing.extend(one for one in found.missing if one.reason != "not_given" or not found.memories)
+        if not later or not found.memories:  # each answer gives one at least: so it ends
+            return whole
+        wanted = later
 
 
 def _filters(

@@ -65,7 +65,8 @@ class Memory:
 
     Times are aware datetimes in UTC. `content` is "" in a forgotten memory and never otherwise. `current_version` is
     there where one version was asked for, `score` and `relevance` (0 to 1) in a search, `explanation` in a search with
-    explain=True.
+    explain=True. `flags` has "invisible" where characters that nobody sees stand in it. `origin` is who stored this
+    version by which way, as the server saw it. `quarantined_at`: since when its text is kept from everybody.
     """
 
     id: str
@@ -92,6 +93,9 @@ class Memory:
     relevance: Optional[float]
     explanation: Optional[Explanation]
     raw: dict[str, Any] = field(repr=False, compare=False)
+    flags: tuple[str, ...] = ()
+    origin: Optional[dict[str, Any]] = field(default=None, hash=False)
+    quarantined_at: Optional[datetime] = None
 
     @property
     def ref(self) -> str:
@@ -126,6 +130,9 @@ class Memory:
             relevance=raw.get("relevance"),
             explanation=None if explain is None else Explanation.from_wire(explain),
             raw=dict(raw),
+            flags=tuple(raw.get("flags") or ()),
+            origin=raw.get("origin"),
+            quarantined_at=optional_time(raw.get("quarantined_at")),
         )
 
     @classmethod
@@ -137,8 +144,8 @@ class Memory:
 class Missing:
     """An id that `fetch` or a handoff could not resolve.
 
-    `reason` is "unknown" or "forgotten", in an envelope also "expired" or "unavailable"; "not_given" where an answer
-    had no room for it: fetch it again, without those that came.
+    `reason` is "unknown" or "forgotten", in an envelope also "expired" or "unavailable"; `fetch` asks
+    again for what one answer had no room for.
     """
 
     id: str

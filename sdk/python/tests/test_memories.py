@@ -302,6 +302,19 @@ def test_fetch_answers_in_the_order_asked_and_says_what_is_missing(spine):
     assert [(entry.id, entry.reason) for entry in result.missing] == [(MISSING, "unknown"), (three.id, "forgotten")]
 
 
+def test_a_memory_says_where_it_came_from_and_what_nobody_sees_in_it(spine):
+    plain, hidden = spine.store("plain"), spine.store("pay\u200bment")
+    assert plain.flags == () and hidden.flags == ("invisible",) and plain.quarantined_at is None
+    assert spine.get(plain.id).origin["protocol"] == "http"
+
+
+def test_fetch_gives_also_what_one_answer_has_no_room_for(spine):
+    ids = [spine.store(f"{number} " + "a" * 255000).id for number in range(40)]
+    result = spine.fetch([*ids, MISSING])
+    assert [memory.id for memory in result.memories] == ids
+    assert [(one.id, one.reason) for one in result.missing] == [(MISSING, "unknown")]
+
+
 def test_fetching_nothing_finds_nothing(spine):
     result = spine.fetch([])
     assert (result.memories, result.missing) == ([], [])

@@ -159,9 +159,21 @@ export abstract class MemoryCalls extends Caller {
 		return this.request("forgetMemory", { params: { id } }, { ...how, ifMatch: etag(id, ifVersion), safe: true });
 	}
 
-	/** Reads up to 1,000 memories, in the order of the ids (`ms-1`, `ms-2@1`); says which are missing. */
+	/**
+	 * Reads up to 1,000 memories, in the order of the ids (`ms-1`, `ms-2@1`); says which are missing. An answer holds 8 MiB
+	 * at most: what it did not give is asked for again, so that all of it is here.
+	 */
 	async fetch(ids: readonly string[], options: CallOptions = {}): Promise<Found> {
-		return this.request("fetchMemories", { body: { ids } }, { ...options, safe: true });
+		let found: Found = await this.request("fetchMemories", { body: { ids } }, { ...options, safe: true });
+		const memories = [...found.memories], missing = [...found.missing];
+		for (;;) {
+			const later = found.missing.filter((one) => one.reason === "not_given").map((one) => one.id);
+			// Each answer gives one at least: so it ends.
+			if (later.length === 0 || found.memories.length === 0) return { ...found, memories, missing };
+			found = await this.request("fetchMemories", { body: { ids: later } }, { ...options, safe: true });
+			memories.push(...found.memories);
+			missing.splice(0, missing.length, ...missing.filter((one) => one.reason !== "not_given"), ...found.missing);
+		}
 	}
 
 	/** The best memories for the words of a query, each with its `score`, the highest first. */

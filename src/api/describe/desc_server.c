@@ -227,14 +227,18 @@ static const struct field dropped_fields[] = {
 };
 static const struct shape dropped = {.fields = dropped_fields};
 
+/* Of the process and of all spaces; with a key of one space they are absent. */
+#define OF_ALL " Absent with a key of one space."
+
 static const struct field status_fields[] = {
 	DOC_TEXT("version", 0, 0, "Of the server."),
 	DOC_ENUM("status", &words_status, 0, "Whether it takes requests."),
-	DOC_INT("pid", NO_MIN, NO_MAX, "Of the process."),
 	DOC_TIME("started_at", "When it started."),
 	DOC_INT("uptime_s", NO_MIN, NO_MAX, "Since then."),
+	DOC_INT("pid", NO_MIN, NO_MAX, "Of the process." OF_ALL, MAYBE),
 	DOC_INT("clock_offset_ms", NO_MIN, NO_MAX,
-		"So much is the server's time ahead of its machine's wall clock; below 0: behind. See Time."),
+		"So much is the server's time ahead of its machine's wall clock; below 0: behind. See Time." OF_ALL,
+		MAYBE),
 	DOC_TEXT("space", 0, 0, "The space that was asked about."),
 	COUNT("memories", "In the space."),
 	DOC_SHAPE("store", WITHIN(
@@ -245,7 +249,7 @@ static const struct field status_fields[] = {
 		DOC_SHAPE("growth", WITHIN(
 			DOC_INT("bytes", NO_MIN, NO_MAX, "By so much it has grown."),
 			DOC_TIME("since", "Since then: about a day ago, or the start.")), "How it grows.")),
-		"Where everything is kept."),
+		"Where everything is kept." OF_ALL, MAYBE),
 	DOC_SHAPE("retention", WITHIN(
 		DOC_SECONDS("handoffs_s", NO_MIN, NO_MAX, "How long ended handoffs are kept; null: for ever.",
 			    NULLABLE),
@@ -255,24 +259,26 @@ static const struct field status_fields[] = {
 	DOC_SHAPE("http", WITHIN(
 		COUNT("connections", "Open now."), COUNT("requests", "Since the start."),
 		COUNT("requests_active", "Being answered now."), COUNT("refused", "Before they were read.")),
-		"Connections and requests."),
+		"Connections and requests." OF_ALL, MAYBE),
 	DOC_SHAPE("writer", WITHIN(
 		COUNT("queued", "Waiting now."), COUNT("writes", "Since the start."),
-		COUNT("commits", "Since the start; a commit holds many writes.")), "What writes to the store."),
-	DOC_SHAPE("events", WITHIN(COUNT("streams", "Open now.")), "Those who watch."),
+		COUNT("commits", "Since the start; a commit holds many writes.")),
+		"What writes to the store." OF_ALL, MAYBE),
+	DOC_SHAPE("events", WITHIN(COUNT("streams", "Open now.")), "Those who watch." OF_ALL, MAYBE),
 	DOC_SHAPE("traces", WITHIN(
 		COUNT("exported", "Spans that the collector took."),
 		COUNT("dropped", "Spans that it did not get, for whichever reason."),
 		DOC_SHAPE("dropped_by", &dropped,
 			  "The same by reason: it refused the batch; it took the batch but for some; it took nothing "
 			  "for too long, and they lay too far behind; the server stopped."),
-		COUNT("failed_posts", "Posts that had to be tried again.")), "null where no spans are exported.",
-		NULLABLE),
+		COUNT("failed_posts", "Posts that had to be tried again.")), "null where no spans are exported." OF_ALL,
+		NULLABLE, MAYBE),
 	DOC_SHAPES("clients", 0, WITHIN(
 		DOC_TEXT("name", 0, 0, "Which one: memory-spine is the command line."),
 		DOC_TEXT("version", 0, 0, "Its version."),
 		DOC_TIME("last_seen_at", "When it called last.")),
-		"Clients of this project that have called since the start, as their User-Agent says; at most 16."),
+		"Clients of this project that have called since the start, as their User-Agent says; at most 16."
+		OF_ALL, MAYBE),
 	FIELDS_END,
 };
 static const struct shape status = {.name = "Status", .fields = status_fields, .warns = true};
@@ -280,6 +286,8 @@ static const struct shape status = {.name = "Status", .fields = status_fields, .
 const struct description describe_status = {
 	.id = "status", .tag = "server", .scope = SCOPE_READ, .tool = "spine_status",
 	.summary = "The server, its store, and the space",
+	.says = "With a key of one space: that space, and of the server the version, whether it is ready and how long "
+		"it runs.",
 	ANSWERS(ANSWER(200, "The status.", &status)),
 };
 

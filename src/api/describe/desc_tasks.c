@@ -117,20 +117,20 @@ static const struct field task_envelope_fields[] = {
 };
 static const struct shape task_envelope = {.fields = task_envelope_fields, .size = sizeof(struct envelope)};
 
-/* While the server has no keys, nobody has. */
 static void put_unauthenticated(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
-	(void)from;
+	const struct waiver_row *row = from;
+
 	(void)with;
 	json_key_str(w, f->name);
-	json_put_bool(w, true);
+	json_put_bool(w, row->access_key == 0);
 }
 
 static const struct field task_waiver_fields[] = {
 	FIELD_INT("waiver", struct waiver_row, id, 1, NO_MAX, "Its number; waived[] of an envelope names it."),
 	FIELD_TEXT("key", struct waiver_row, key, 0, 0, "The constraint."),
 	FIELD_TEXT("reason", struct waiver_row, reason, 0, 0, "Why."),
-	FIELD_TEXT("by", struct waiver_row, by, 0, 0, "Who, by their own word."),
+	FIELD_TEXT("by", struct waiver_row, by, 0, 0, "Who: the name of the key, or without keys their own word."),
 	DOC_BOOL("unauthenticated", "Nobody has checked who that was.", .write = put_unauthenticated),
 	FIELD_TIME("at", struct waiver_row, at_ms, "When."),
 	FIELDS_END,

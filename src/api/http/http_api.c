@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-enum { QUERY_PAIRS_MAX = 64 };
+enum { QUERY_PAIRS_MAX = 64, PERSON_MAX = 128 };
 
 /* --- Reading the request --- */
 
@@ -113,6 +113,15 @@ static enum problem_code read_if_match(struct call *call)
 	return P_OK;
 }
 
+/* "Ada (key ops)". Together no longer than a name can be: where they are, the key's, which was checked. */
+static struct str person_by_key(struct call *call, struct str person)
+{
+	const struct access *access = call->op->access;
+	struct str both = arena_printf(call->op->arena, "%.*s (key %.*s)", STR_ARG(person), STR_ARG(access->name));
+
+	return both.n <= PERSON_MAX ? both : access->name;
+}
+
 /* The name of a person, as they say it themselves; the dashboard and the command line send it, agents do not. */
 static enum problem_code read_person(struct call *call)
 {
@@ -131,11 +140,9 @@ static enum problem_code read_person(struct call *call)
 		return P_OK;
 	if (!str_is_utf8(person))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
-	code = decode_check_name(person, "Spine-Person", 128, &call->op->problem);
+	code = decode_check_name(person, "Spine-Person", PERSON_MAX, &call->op->problem);
 	if (code == P_OK)
-		call->op->person = access ? arena_printf(call->op->arena, "%.*s (key %.*s)", STR_ARG(person),
-							 STR_ARG(access->name))
-					  : person;
+		call->op->person = access ? person_by_key(call, person) : person;
 	return code;
 }
 

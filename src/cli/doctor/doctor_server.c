@@ -180,6 +180,11 @@ static void look_at_store(struct findings *f, const struct json *status)
 	int64_t bytes = ask_int(store, "bytes", 0), daily = growth(f, store);
 	struct str size = show_size(f->cli->arena, bytes), pace = show_size(f->cli->arena, daily);
 
+	if (store == NULL) {
+		findings_add(f, FINDING_NOTE, "store", "use a key of all spaces to have the store and its disk looked "
+			     "at", "this key is of one space, and the server tells it nothing of the store");
+		return;
+	}
 	if (daily > 0)
 		findings_add(f, FINDING_OK, "store", NULL, "%.*s in %s, %.*s a day on average", STR_ARG(size), dir,
 			     STR_ARG(pace));

@@ -49,9 +49,14 @@ enum problem_code access_check_space(const struct access *a, const char *field, 
 			   STR_ARG(a->space), field);
 }
 
+bool access_is_of_all(const struct access *a)
+{
+	return a == NULL || a->space.p == NULL;
+}
+
 enum problem_code access_check_all(const struct access *a, const char *field, struct problem *problem)
 {
-	if (a == NULL || a->space.p == NULL)
+	if (access_is_of_all(a))
 		return P_OK;
 	return problem_set(problem, P_FORBIDDEN, field, "this is about all spaces, and key-%llu is for the space "
 			   "\"%.*s\" only; use a key that is for all of them (space *)", (unsigned long long)a->key,

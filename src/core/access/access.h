@@ -51,6 +51,9 @@ enum problem_code access_check_handoff(const struct access *a, uint64_t num, str
 enum problem_code access_check_covers(const struct access *a, const struct access_key_row *key,
 				      struct problem *problem);
 
+/* Does it know about all spaces, and so about the server that has them? */
+bool access_is_of_all(const struct access *a);
+
 /* The trust that what it stores has: as it was asked for, or the key's where that is lower. */
 enum trust access_cap(const struct access *a, enum trust asked);
 

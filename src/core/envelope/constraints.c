@@ -280,8 +280,8 @@ static enum problem_code read_waiver(const struct json *item, size_t index, stru
 	return P_OK;
 }
 
-/* {at_hop, by, key, reason, value}, in canonical order; a standing one says whose it is and that nobody has checked
- * it. */
+/* {at_hop, by, key, reason, value}, in canonical order; a standing one says whose it is, and where nobody has
+ * checked that, that too. */
 static struct json make_waiver(const struct constraints_input *in, const struct constraints_waiver *standing,
 			       struct str key, struct str reason, const struct json *value, struct arena *arena)
 {
@@ -292,7 +292,7 @@ static struct json make_waiver(const struct constraints_input *in, const struct 
 	m[n++] = (struct json_member){STR("by"), json_text(standing ? standing->by : in->by)};
 	m[n++] = (struct json_member){STR("key"), json_text(key)};
 	m[n++] = (struct json_member){STR("reason"), json_text(reason)};
-	if (standing)
+	if (standing && !standing->is_checked)
 		m[n++] = (struct json_member){STR("unauthenticated"), {.type = JSON_BOOL, .boolean = true}};
 	m[n++] = (struct json_member){STR("value"), *value};
 	if (standing)

@@ -28,6 +28,7 @@ struct constraints_waiver {
 	struct str key;
 	struct str by;
 	struct str reason;
+	bool is_checked;		/* by whom is known, by their key */
 };
 
 struct constraints_input {
@@ -48,8 +49,8 @@ struct constraints_input {
 /* Of the new envelope, in the arena. */
 struct constraints {
 	struct json all;		/* an object */
-	struct json waived;		/* an array of {at_hop, by, key, reason, value}, with {unauthenticated, waiver}
-					 * where a person did it */
+	struct json waived;		/* an array of {at_hop, by, key, reason, value}, with {waiver} where a
+					 * person did it, and {unauthenticated} where nobody checked who */
 	struct json locked;		/* an array of keys, sorted */
 };
 

@@ -189,7 +189,8 @@ static enum problem_code read_standing(struct op *op, struct store_conn *c, stru
 		return op_stored(op, status);
 	list = arena_calloc(op->arena, count, sizeof(*list));
 	for (size_t i = 0; i < count; i++)
-		list[i] = (struct constraints_waiver){rows[i].id, rows[i].key, rows[i].by, rows[i].reason};
+		list[i] = (struct constraints_waiver){rows[i].id, rows[i].key, rows[i].by, rows[i].reason,
+						      rows[i].access_key != 0};
 	in->standing = list;
 	in->standing_count = count;
 	return P_OK;

@@ -92,7 +92,10 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	if (status == STORE_OK && count == TASK_WAIVERS_MAX)
 		return problem_set(&op->problem, P_TOO_LARGE, "key", "%d constraints were waived for this task "
 				   "already; begin another task", TASK_WAIVERS_MAX);
-	w->row = (struct waiver_row){.key = w->key, .reason = w->reason, .by = op->person, .at_ms = op->now_ms};
+	w->row = (struct waiver_row){
+		.key = w->key, .reason = w->reason, .by = op->person, .at_ms = op->now_ms,
+		.access_key = op->access ? op->access->key : 0,
+	};
 	w->unauthenticated = op->access == NULL;
 	if (status == STORE_OK)
 		status = store_waiver_add(c, op->space, w->task, &w->row);

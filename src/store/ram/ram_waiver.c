@@ -46,7 +46,7 @@ enum store_status ram_waiver_add(struct store_conn *c, int64_t space, struct str
 	waiver->id = ++s->last_waiver;
 	made = ram_new(s, sizeof(*made));
 	*made = (struct ram_waiver){task, {waiver->id, ram_text(s, waiver->key), ram_text(s, waiver->reason),
-					   ram_text(s, waiver->by), waiver->at_ms}};
+					   ram_text(s, waiver->by), waiver->at_ms, waiver->access_key}};
 	ram_insert(s, &s->waivers, made);
 	return STORE_OK;
 }

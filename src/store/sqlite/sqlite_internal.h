@@ -285,7 +285,7 @@ enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret);
 /* sqlite_schema.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a sentence,
  * where it is newer, not ours, or fails. */
 /* From SQLITE_SCHEMA_SEALED on pages have seals. */
-enum { SQLITE_SCHEMA_NOW = 14, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 15, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

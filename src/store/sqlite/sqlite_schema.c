@@ -412,9 +412,13 @@ static const char step_14[] =
 	"  (old.space << 40 | iif(old.memory > 0, old.memory, CAST(old.value_2 AS INTEGER)))) BEGIN"
 	"  SELECT raise(ABORT, 'an event is never changed'); END;";
 
+static const char step_15[] =
+	/* The number of the key by which a person was known; 0: by their own word. */
+	"ALTER TABLE waiver ADD COLUMN access_key INTEGER NOT NULL DEFAULT 0;";
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
 	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11, step_12,
-	step_13, step_14,
+	step_13, step_14, step_15,
 };
 
 static bool pragma_int(sqlite3 *db, const char *sql, int *ret)

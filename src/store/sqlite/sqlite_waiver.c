@@ -32,8 +32,8 @@ enum store_status sqlite_space_set_locked(struct store_conn *c, int64_t space, s
 enum store_status sqlite_waiver_add(struct store_conn *c, int64_t space, struct str task, struct waiver_row *waiver)
 {
 	static const char sql[] =
-		"INSERT INTO waiver (id, task, key, reason, author, at) SELECT " SQLITE_NEXT_ID("waiver")
-		", id, ?3, ?4, ?5, ?6 FROM task WHERE space = ?1 AND name = ?2";
+		"INSERT INTO waiver (id, task, key, reason, author, at, access_key) SELECT " SQLITE_NEXT_ID("waiver")
+		", id, ?3, ?4, ?5, ?6, ?7 FROM task WHERE space = ?1 AND name = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
@@ -44,6 +44,7 @@ enum store_status sqlite_waiver_add(struct store_conn *c, int64_t space, struct 
 	sqlite_bind_str(s, 4, waiver->reason);
 	sqlite_bind_str(s, 5, waiver->by);
 	sqlite3_bind_int64(s, 6, waiver->at_ms);
+	sqlite3_bind_int64(s, 7, (int64_t)waiver->access_key);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK && !sqlite_changed(c))
 		return STORE_NOT_FOUND;
@@ -56,7 +57,7 @@ static void read_waiver(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	*(struct waiver_row *)ret = (struct waiver_row){
 		sqlite3_column_int64(s, 0), sqlite_column_str(s, 1, arena), sqlite_column_str(s, 2, arena),
-		sqlite_column_str(s, 3, arena), sqlite3_column_int64(s, 4),
+		sqlite_column_str(s, 3, arena), sqlite3_column_int64(s, 4), (uint64_t)sqlite3_column_int64(s, 5),
 	};
 }
 
@@ -79,8 +80,8 @@ enum store_status sqlite_waivers(struct store_conn *c, int64_t space, struct str
 				 struct waiver_row *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT w.id, w.key, w.reason, w.author, w.at FROM task t JOIN waiver w ON w.task = t.id "
-		"WHERE t.space = ?1 AND t.name = ?2 ORDER BY w.id LIMIT ?3";
+		"SELECT w.id, w.key, w.reason, w.author, w.at, w.access_key FROM task t JOIN waiver w "
+		"ON w.task = t.id WHERE t.space = ?1 AND t.name = ?2 ORDER BY w.id LIMIT ?3";
 	int64_t any = 0;
 	enum store_status status = has_any(c, &any);
 	sqlite3_stmt *s;

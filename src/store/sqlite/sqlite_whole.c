@@ -13,9 +13,9 @@
 
 /* VACUUM INTO writes to an existing empty file, so the file is made first, with the right mode and never over another.
  */
-static bool make_target(const char *file, struct buf *error)
+static bool make_target(const char *part, const char *file, struct buf *error)
 {
-	int fd = sqlite_disk_open(file, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	int fd = sqlite_disk_open(part, O_WRONLY | O_CREAT | O_EXCL, 0600);
 
 	if (fd < 0) {
 		buf_printf(error, "cannot make %s: %s", file, strerror(errno));
@@ -25,15 +25,38 @@ static bool make_target(const char *file, struct buf *error)
 	return true;
 }
 
-enum store_status sqlite_backup(struct store_conn *c, const char *file, struct buf *error)
+char *store_part_of(const char *file)
 {
-	sqlite3_stmt *s = NULL;
-	enum store_status status;
-	char *path;
+	struct buf path;
 
-	if (!make_target(file, error))
-		return STORE_FAILED;
-	path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
+	buf_init(&path, 8192);
+	buf_printf(&path, "%s.%ld.part", file, (long)getpid());
+	return buf_take(&path);
+}
+
+/* Where the file system has no links, another file of the name can come between the look and the rename. */
+bool store_place(const char *part, const char *file, struct buf *error)
+{
+	bool ok = sqlite_sync_file(part, O_RDONLY);
+
+	if (ok && link(part, file) == 0)
+		unlink(part);
+	else if (ok)
+		ok = errno != EEXIST && access(file, F_OK) != 0 && rename(part, file) == 0;
+	ok = ok && sqlite_sync_directory_of(file);
+	if (!ok) {
+		buf_printf(error, "cannot make %s: %s", file, strerror(access(file, F_OK) == 0 ? EEXIST : errno));
+		unlink(part);
+	}
+	return ok;
+}
+
+static enum store_status copy_into(struct store_conn *c, const char *file)
+{
+	char *path = realpath(file, NULL);	/* whole: ":memory:" is a file here */
+	enum store_status status;
+	sqlite3_stmt *s = NULL;
+
 	/* The copy of a store that was made before free pages could be given back can. */
 	sqlite3_exec(sqlite_of(c)->db, "PRAGMA auto_vacuum = INCREMENTAL", NULL, NULL, NULL);
 	status = sqlite_status(c, sqlite3_prepare_v2(sqlite_of(c)->db, "VACUUM INTO ?1", -1, &s, NULL));
@@ -43,14 +66,30 @@ enum store_status sqlite_backup(struct store_conn *c, const char *file, struct b
 	}
 	sqlite3_finalize(s);
 	free(path);
-	if (status == STORE_OK && (!sqlite_sync_file(file, O_RDONLY) || !sqlite_sync_directory_of(file))) {
-		snprintf(c->error, sizeof(c->error), "%s", strerror(errno));
-		status = STORE_FAILED;
+	return status;
+}
+
+/* It gets its name when it is whole and on the disk: who is killed leaves another name. */
+enum store_status sqlite_backup(struct store_conn *c, const char *file, struct buf *error)
+{
+	char *part = store_part_of(file);
+	enum store_status status = STORE_FAILED;
+
+	if (access(file, F_OK) == 0) {
+		buf_printf(error, "cannot make %s: %s", file, strerror(EEXIST));
+	} else {
+		unlink(part);
+		if (make_target(part, file, error)) {
+			status = copy_into(c, part);
+			if (status != STORE_OK) {
+				buf_printf(error, "the backup %s could not be written: %s", file, c->error);
+				unlink(part);
+			} else if (!store_place(part, file, error)) {
+				status = STORE_FAILED;
+			}
+		}
 	}
-	if (status != STORE_OK) {
-		buf_printf(error, "the backup %s could not be written: %s", file, c->error);
-		unlink(file);
-	}
+	free(part);
 	return status;
 }
 

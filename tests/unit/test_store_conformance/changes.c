@@ -164,7 +164,7 @@ static void add_waiver(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	struct waiver_row row = {
 		.key = some_name(random), .reason = some_name(random), .by = some_name(random),
-		.at_ms = some_time(random),
+		.at_ms = some_time(random), .access_key = some_num(random),
 	};
 	int64_t space = some_space(random);
 

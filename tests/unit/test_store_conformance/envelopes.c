@@ -235,6 +235,7 @@ static void what_was_waived_for_a_task_is_kept_in_order(void **state)
 	add(t, t->space, 1, "a");
 	add(t, t->space, 2, "b");
 	second.key = STR("l");
+	second.access_key = 7;
 	must(store_begin(t->c));
 	must(store_waiver_add(t->c, t->space, STR("a"), &first));
 	must(store_waiver_add(t->c, t->space, STR("b"), &(struct waiver_row){.key = STR("k"), .reason = STR("r"),
@@ -250,6 +251,7 @@ static void what_was_waived_for_a_task_is_kept_in_order(void **state)
 	assert_str(rows[0].reason, "why");
 	assert_str(rows[0].by, "kim");
 	assert_str(rows[1].key, "l");
+	assert_true(rows[0].access_key == 0 && rows[1].access_key == 7);
 	must(store_waivers(t->c, t->space, STR("a"), 1, &t->arena, rows, &n));
 	assert_int_equal(n, 1);
 	must(store_waivers(t->c, t->space, STR("none"), 4, &t->arena, rows, &n));

@@ -183,7 +183,8 @@ static void show_link(struct buf *out, const struct envelope_link *l)
 
 static void show_waiver(struct buf *out, const struct waiver_row *w)
 {
-	buf_printf(out, "waiver %lld %lld ", (long long)w->id, (long long)w->at_ms);
+	buf_printf(out, "waiver %lld %lld %llu ", (long long)w->id, (long long)w->at_ms,
+		   (unsigned long long)w->access_key);
 	show_str(out, w->key);
 	show_str(out, w->reason);
 	show_str(out, w->by);
