@@ -7,9 +7,18 @@
 /* PRUNE_MAX and PAUSE_MS are those of retention (bench/results/retention.md). */
 enum { PRUNE_MAX = 256, PAUSE_MS = 5, RETRY_MS = 1000, PRUNE_WITH_EACH = 2, CLAIM_STATUS = 0 };
 
+/* What an answer is kept by. With keys it is that of the key that asked: whoever else has the same Idempotency-Key asks
+ * for something of its own, and is told nothing of the other. Only visible characters come from outside, so the blank
+ * keeps both kinds apart. */
+static struct str kept_by(const struct op *op)
+{
+	return op->access == NULL ? op->key : arena_printf(op->arena, "key-%llu %.*s",
+							   (unsigned long long)op->access->key, STR_ARG(op->key));
+}
+
 enum problem_code key_replay(struct op *op, struct store_conn *c)
 {
-	enum store_status status = store_reply_get(c, op->space, op->key, op->arena, &op->kept);
+	enum store_status status = store_reply_get(c, op->space, kept_by(op), op->arena, &op->kept);
 
 	op->claim = STR_NULL;
 	if (status == STORE_NOT_FOUND || (status == STORE_OK && op->kept.at_ms < op->now_ms -
@@ -51,7 +60,7 @@ enum problem_code op_claim(struct op *op, struct store_conn *c, struct str what)
 		return P_OK;
 	memcpy(kept.request_digest, op->digest, sizeof(kept.request_digest));
 	note_kept(op);
-	return op_stored(op, store_reply_put(c, op->space, op->key, &kept, NULL, 0));
+	return op_stored(op, store_reply_put(c, op->space, kept_by(op), &kept, NULL, 0));
 }
 
 enum problem_code key_keep(struct op *op, struct store_conn *c)
@@ -63,7 +72,7 @@ enum problem_code key_keep(struct op *op, struct store_conn *c)
 	kept.at_ms = op->now_ms;
 	note_kept(op);
 	memcpy(kept.request_digest, op->digest, sizeof(kept.request_digest));
-	status = store_reply_put(c, op->space, op->key, &kept, op->shown, op->shown_count);
+	status = store_reply_put(c, op->space, kept_by(op), &kept, op->shown, op->shown_count);
 	if (status == STORE_OK)
 		status = store_reply_prune(c, op->now_ms - op->engine->config.key_ttl_ms, PRUNE_WITH_EACH);
 	return op_stored(op, status);

@@ -360,7 +360,7 @@ static void a_change_needs_the_version_that_was_named(void **state)
 	assert_int_equal(update(d, num, 1, &later, T0, &m), P_PRECONDITION_FAILED);
 	assert_string_equal(d->problem.extra_key, "current_version");
 	assert_int_equal(d->problem.extra, 2);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 1, 1, STR_NULL,
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 1, 1, &(struct memory_draft){0},
 					T0, &d->store.arena, &m, &d->changed,
 				       &d->problem), P_PRECONDITION_FAILED);
 	assert_int_equal(memory_forget(d->store.c, d->store.space, num, 1, T0, &d->store.arena, &m, &d->changed,
@@ -379,7 +379,7 @@ static void a_revert_says_again_what_the_version_said(void **state)
 	change.pinned = true;
 	change.summary = STR("s");
 	assert_int_equal(update(d, num, 0, &change, T0 + 1, &m), P_OK);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 2, 1, STR_NULL,
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 2, 1, &(struct memory_draft){0},
 					T0 + 2, &d->store.arena, &m, &d->changed,
 				       &d->problem), P_OK);
 	assert_true(d->changed);
@@ -388,11 +388,11 @@ static void a_revert_says_again_what_the_version_said(void **state)
 	assert_null(m.summary.p);
 	assert_true(m.pinned);	/* of the memory, not of a version */
 	assert_int_equal(m.updated_at_ms, T0 + 2);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 3, STR_NULL,
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 3, &(struct memory_draft){0},
 					T0 + 3, &d->store.arena, &m, &d->changed,
 				       &d->problem), P_OK);
 	assert_false(d->changed);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 4, STR_NULL,
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 4, &(struct memory_draft){0},
 					T0 + 3, &d->store.arena, &m, &d->changed,
 				       &d->problem), P_INVALID_FIELD);
 	assert_string_equal(d->problem.field, "version");
@@ -415,7 +415,7 @@ static void what_is_forgotten_stays_so_and_cannot_be_changed(void **state)
 	assert_false(d->changed);
 	assert_int_equal(m.forgotten_at_ms, T0 + 1);
 	assert_int_equal(update(d, num, 0, &change, T0, &m), P_MEMORY_FORGOTTEN);
-	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 1, STR_NULL,
+	assert_int_equal(memory_revert(d->store.c, d->store.space, num, 0, 1, &(struct memory_draft){0},
 					T0, &d->store.arena, &m, &d->changed,
 				       &d->problem), P_MEMORY_FORGOTTEN);
 	assert_int_equal(read_one(d, num, 1).forgotten_at_ms, T0 + 1);
@@ -432,7 +432,7 @@ static void what_is_unknown_cannot_be_changed(void **state)
 	assert_non_null(strstr(d->problem.detail, "ms-5"));
 	assert_int_equal(memory_forget(d->store.c, d->store.space, 5, 0, T0, &d->store.arena, &m, &d->changed,
 				       &d->problem), P_MEMORY_NOT_FOUND);
-	assert_int_equal(memory_revert(d->store.c, 99, 1, 0, 1, STR_NULL,
+	assert_int_equal(memory_revert(d->store.c, 99, 1, 0, 1, &(struct memory_draft){0},
 					T0, &d->store.arena, &m, &d->changed, &d->problem),
 			 P_MEMORY_NOT_FOUND);
 	assert_int_equal(memory_read(d->store.c, d->store.space, (struct memory_id){1, 2}, &d->store.arena, &m,

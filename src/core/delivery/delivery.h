@@ -173,10 +173,16 @@ enum problem_code delivery_cancel(struct delivery *d, uint64_t num, struct str w
 enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct str to, struct str why,
 				     struct handoff_row *ret, struct problem *problem);
 
+struct delivery_parking {
+	uint64_t envelope;
+	struct str to, from;		/* as the envelope says */
+	struct str reason;
+	struct str only_of;		/* what this agent has sent or has, and no other; p == NULL: all */
+};
 /* Parks what is not settled of an envelope; where it was never sent, a handoff to `to` is made and parked. What was
  * acked is its receiver's, and stays. *ret is the last one parked. */
-enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				struct str reason, struct handoff_row *ret, struct problem *problem);
+enum problem_code delivery_park(struct delivery *d, const struct delivery_parking *order, struct handoff_row *ret,
+				struct problem *problem);
 /* What can be done about one that is parked, or was discarded; NULL-terminated. */
 const char *const *delivery_remedies(enum handoff_state state);
 /* A handoff of the space that is parked; the problem says where it is not, or not any more. */

@@ -32,16 +32,16 @@ static enum problem_code park_one(struct delivery *d, struct handoff_row *h, str
 			: delivery_tell(d, h, EVENT_PARKED, reason, problem);
 }
 
-static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				     struct str reason, struct handoff_row *ret, struct problem *problem)
+static enum problem_code park_unsent(struct delivery *d, const struct delivery_parking *order, struct handoff_row *ret,
+				     struct problem *problem)
 {
 	struct handoff_row h = {
 		.space = d->space,
-		.envelope = envelope,
+		.envelope = order->envelope,
 		.created_at_ms = d->now_ms,
-		.from = from,
-		.target_name = to,
-		.agent_name = to,
+		.from = order->from,
+		.target_name = order->to,
+		.agent_name = order->to,
 		.state = HANDOFF_PARKED,
 		.is_touched = true,
 		.priority = DELIVERY_PRIORITY,
@@ -49,21 +49,21 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 		.max_attempts = DELIVERY_ATTEMPTS,
 		.ack_timeout_ms = DELIVERY_ACK_TIMEOUT_MS,
 		.changed_at_ms = d->now_ms,
-		.reason = reason,
+		.reason = order->reason,
 	};
-	enum problem_code code = delivery_check_kept(d, envelope, problem);
+	enum problem_code code = delivery_check_kept(d, order->envelope, problem);
 	enum store_status status;
 
 	if (code != P_OK)
 		return code;
-	status = store_agent_id(d->conn, d->space, to, true, d->now_ms, &h.target);
+	status = store_agent_id(d->conn, d->space, order->to, true, d->now_ms, &h.target);
 	h.agent = h.target;
 	delivery_begin_queue(d, &h, d->now_ms);
 	if (status == STORE_OK)
 		status = store_handoff_insert(d->conn, &h);
 	if (status != STORE_OK)
 		return problem_of_store(problem, status);
-	code = delivery_tell(d, &h, EVENT_PARKED, reason, problem);
+	code = delivery_tell(d, &h, EVENT_PARKED, order->reason, problem);
 	if (code != P_OK)
 		return code;
 	if (d->changed)
@@ -75,21 +75,31 @@ static enum problem_code park_unsent(struct delivery *d, uint64_t envelope, stru
 /* What became of the handoffs of an envelope. */
 struct parking {
 	size_t count;			/* there are so many of it */
+	size_t foreign;			/* of them, those that are not the agent's who parks */
 	size_t parked;
 	struct handoff_row last;	/* that is parked now */
 	enum handoff_state state;	/* of one that is not */
 };
 
-static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count, struct str reason,
-				   struct parking *all, struct problem *problem)
+static bool is_of(const struct handoff_row *h, struct str agent)
+{
+	return agent.p == NULL || str_eq(h->from, agent) || str_eq(h->agent_name, agent);
+}
+
+static enum problem_code park_page(struct delivery *d, struct handoff_row *page, size_t count,
+				   const struct delivery_parking *order, struct parking *all, struct problem *problem)
 {
 	enum problem_code code = P_OK;
 
 	for (size_t i = 0; code == P_OK && i < count; i++) {
 		struct handoff_row *h = &page[i];
 
+		if (!is_of(h, order->only_of)) {
+			all->foreign++;
+			continue;
+		}
 		if (handoff_allows(VERB_PARK, h->state))
-			code = park_one(d, h, reason, problem);
+			code = park_one(d, h, order->reason, problem);
 		if (h->state == HANDOFF_PARKED) {
 			all->last = *h;
 			all->parked++;
@@ -101,11 +111,18 @@ static enum problem_code park_page(struct delivery *d, struct handoff_row *page,
 	return code;
 }
 
-enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct str to, struct str from,
-				struct str reason, struct handoff_row *ret, struct problem *problem)
+static enum problem_code nothing_of(const struct delivery_parking *order, struct problem *problem)
+{
+	return problem_set(problem, P_FORBIDDEN, "id", "no handoff of env-%llu was sent by \"%.*s\", or is with it; the "
+			   "key of an agent parks only what that agent has sent or has", (unsigned long long)
+			   order->envelope, STR_ARG(order->only_of));
+}
+
+enum problem_code delivery_park(struct delivery *d, const struct delivery_parking *order, struct handoff_row *ret,
+				struct problem *problem)
 {
 	struct handoff_row *page = arena_calloc(d->arena, PARK_PAGE, sizeof(*page));
-	struct handoff_filter filter = {.space = d->space, .envelope = envelope};
+	struct handoff_filter filter = {.space = d->space, .envelope = order->envelope};
 	struct parking all = {0};
 	uint64_t after = 0;
 	size_t count = PARK_PAGE;
@@ -119,16 +136,18 @@ enum problem_code delivery_park(struct delivery *d, uint64_t envelope, struct st
 			return problem_of_store(problem, status);
 		if (count)
 			after = page[count - 1].num;
-		code = park_page(d, page, count, reason, &all, problem);
+		code = park_page(d, page, count, order, &all, problem);
 	}
 	if (code != P_OK)
 		return code;
+	if (order->only_of.p && (all.count ? all.foreign == all.count : !str_eq(order->from, order->only_of)))
+		return nothing_of(order, problem);
 	if (all.count == 0)
-		return park_unsent(d, envelope, to, from, reason, ret, problem);
+		return park_unsent(d, order, ret, problem);
 	if (all.parked == 0)
 		return problem_set(problem, P_ALREADY_SETTLED, NULL,
 				   "every handoff of env-%llu is %s already; there is nothing to park",
-				   (unsigned long long)envelope, handoff_state_name(all.state));
+				   (unsigned long long)order->envelope, handoff_state_name(all.state));
 	*ret = all.last;
 	return P_OK;
 }

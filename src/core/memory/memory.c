@@ -175,6 +175,16 @@ static enum problem_code check_times(const struct memory_draft *d, int64_t now_m
 	return P_OK;
 }
 
+/* Half of all numbers is for the space to give: whatever was chosen, there is a next one. */
+static enum problem_code check_chosen(const struct memory_draft *d, struct problem *problem)
+{
+	if (!(d->has & MEMORY_HAS_ID) || d->is_promised || d->num <= MEMORY_NUM_CHOSEN_MAX)
+		return P_OK;
+	return problem_set(problem, P_INVALID_FIELD, "id", "an id that is chosen is at most ms-%llu, so that the space "
+			   "always has a next one to give; choose a lower one, or leave id out",
+			   (unsigned long long)MEMORY_NUM_CHOSEN_MAX);
+}
+
 struct memory memory_of_draft(int64_t space, const struct memory_draft *draft, int64_t now_ms)
 {
 	struct memory m = {
@@ -216,6 +226,8 @@ enum problem_code memory_create(struct store_conn *c, int64_t space, const struc
 	enum problem_code code = check_times(draft, now_ms, problem);
 	enum store_status status;
 
+	if (code == P_OK)
+		code = check_chosen(draft, problem);
 	if (code == P_OK && draft->supersedes)
 		code = check_supersedes(c, space, draft->supersedes, problem);
 	if (code != P_OK)
@@ -336,8 +348,8 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 }
 
 enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
-				uint32_t to_version, struct str origin, int64_t now_ms, struct arena *arena,
-				struct memory *ret, bool *ret_changed, struct problem *problem)
+				uint32_t to_version, const struct memory_draft *by, int64_t now_ms,
+				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem)
 {
 	struct memory before, after;
 	enum problem_code code = open_for_change(c, space, num, if_version, arena, &before, problem);
@@ -355,7 +367,14 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 				   before.current_version, to_version);
 	if (code != P_OK)
 		return code;
-	after.origin = origin;
+	after.origin = by->origin;
+	/* What says the same as before needs nobody to sign it. */
+	if (!same_version(&before, &after)) {
+		if (by->has & MEMORY_HAS_AGENT)
+			after.agent = by->agent;
+		if (after.trust < by->trust_max)
+			after.trust = by->trust_max;
+	}
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 

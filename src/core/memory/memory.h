@@ -72,6 +72,7 @@ struct memory_draft {
 	int64_t created_at_ms;
 	struct str origin;	/* see struct memory; set by the server */
 	uint64_t num_min;	/* without an id: the number is at least that */
+	bool is_promised;	/* the id is none that a caller chose: the space has given it before */
 	enum trust trust_max;	/* of whoever writes it: what it writes has no more */
 };
 
@@ -90,9 +91,10 @@ enum problem_code memory_create_many(struct store_conn *c, int64_t space, const 
 enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
 				const struct memory_draft *draft, int64_t now_ms, struct arena *arena,
 				struct memory *ret, bool *ret_changed, struct problem *problem);
+/* by: of it only who signs the new version counts: origin, agent, trust_max. */
 enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
-				uint32_t to_version, struct str origin, int64_t now_ms, struct arena *arena,
-				struct memory *ret, bool *ret_changed, struct problem *problem);
+				uint32_t to_version, const struct memory_draft *by, int64_t now_ms,
+				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem);
 /* Forgetting what is forgotten changes nothing. */
 enum problem_code memory_forget(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version, int64_t now_ms,
 				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem);

@@ -30,15 +30,19 @@ static enum problem_code prepare_park(struct op *op, struct store_conn *c)
 		return code;
 	d->to = e.to;
 	d->from = e.from;
-	return access_check_agent(op->access, "from", d->from, &op->problem);
+	return P_OK;
 }
 
 static enum problem_code write_park(struct op *op, struct store_conn *c)
 {
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
+	struct delivery_parking order = {
+		.envelope = in->num, .to = in->to, .from = in->from, .reason = in->why,
+		.only_of = op->access ? op->access->agent : STR_NULL,
+	};
 
-	return delivery_park(&d, in->num, in->to, in->from, in->why, &in->row, &op->problem);
+	return delivery_park(&d, &order, &in->row, &op->problem);
 }
 
 /* Only to warn: whether it can be done is known when it is written. */

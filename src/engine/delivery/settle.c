@@ -11,6 +11,18 @@
 
 /* --- Preparing --- */
 
+/* Once, however often the run begins anew. */
+static void warn_unstored(struct op *op, uint64_t num)
+{
+	struct str detail = arena_printf(op->arena, "the result of ho-%llu is kept with the handoff, but became no "
+					 "memory: the space has no number left for one", (unsigned long long)num);
+
+	for (size_t i = 0; i < op->warning_count; i++)
+		if (str_eq(op->warnings[i].detail, detail))
+			return;
+	op_warn(op, "result_not_stored", STR("result"), detail);
+}
+
 /* The envelope that hands on carries the result, so the memory that it becomes has its number now. */
 static enum problem_code promise_number(struct op *op, struct store_conn *c, struct settling *s)
 {
@@ -24,8 +36,10 @@ static enum problem_code promise_number(struct op *op, struct store_conn *c, str
 	if (status == STORE_EXISTS) {
 		s->answer.memory = NULL;
 		s->answer.result.form = RESULT_KEPT;
+		warn_unstored(op, s->num);
 		return P_OK;
 	}
+	draft->is_promised = true;
 	draft->has |= MEMORY_HAS_ID | MEMORY_HAS_CREATED_AT;
 	draft->created_at_ms = op->now_ms;
 	return op_stored(op, status);
@@ -164,6 +178,8 @@ static enum problem_code settle_only(struct op *op, struct store_conn *c, struct
 	s->made = d.made;
 	s->result_memory = d.result_memory;
 	s->is_repeated = d.is_repeated;
+	if (code == P_OK && s->answer.memory && d.result_memory == 0 && !d.is_repeated)
+		warn_unstored(op, s->num);
 	if (code == P_OK && s->made.num)
 		memory_numbers_given(numbers, op->space, s->made.num);
 	if (code != P_OK && code != P_HANDOFF_NOT_FOUND)

@@ -14,9 +14,9 @@ static void tell(struct op *op, enum event_kind kind, struct str note)
 }
 
 /* With keys, who writes a version is its author, and answers for its trust: nobody puts words into another's mouth. */
-static void sign(struct op *op, struct memory_draft *d)
+static void sign(const struct op *op, struct memory_draft *d)
 {
-	if (op->access == NULL || (d->has & ~(unsigned)MEMORY_HAS_PINNED) == 0)
+	if (op->access == NULL)
 		return;
 	d->trust_max = op->access->trust;
 	if (!(d->has & MEMORY_HAS_AGENT) && op->agent.p) {
@@ -31,7 +31,8 @@ static enum problem_code run_update(struct op *op, struct store_conn *c)
 	enum problem_code code;
 
 	m->draft.origin = origin_of(op);
-	sign(op, &m->draft);
+	if (m->draft.has & ~(unsigned)MEMORY_HAS_PINNED)
+		sign(op, &m->draft);
 	code = memory_update(c, op->space, m->num, op->if_version, &m->draft, op->now_ms, op->arena, &m->memory,
 			     &m->changed, &op->problem);
 	if (code != P_OK)
@@ -46,9 +47,12 @@ static enum problem_code run_update(struct op *op, struct store_conn *c)
 static enum problem_code run_revert(struct op *op, struct store_conn *c)
 {
 	struct memory_change *m = (struct memory_change *)op;
-	enum problem_code code = memory_revert(c, op->space, m->num, op->if_version, m->to_version, origin_of(op),
-					       op->now_ms, op->arena, &m->memory, &m->changed, &op->problem);
+	struct memory_draft by = {.origin = origin_of(op)};
+	enum problem_code code;
 
+	sign(op, &by);
+	code = memory_revert(c, op->space, m->num, op->if_version, m->to_version, &by, op->now_ms, op->arena,
+			     &m->memory, &m->changed, &op->problem);
 	if (code == P_OK)
 		tell(op, EVENT_MEMORY_REVERTED, arena_printf(op->arena, "version %u, as version %u was",
 							     m->memory.version, m->to_version));
