@@ -3,13 +3,13 @@
 import http.client
 import json
 import socket
-import sqlite3
 import threading
 import time
 
 import pytest
 
 from api import wait_until
+from database import connect as open_database
 from delivery import Background
 from keys import Keyed, ask
 from mcp import LEGACY
@@ -105,9 +105,8 @@ def test_keys_outlive_the_server(own):
                                     "UPDATE access_key SET trust = 77", "DROP TABLE access_key", "DROP TABLE access_mode"])
 def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
     assert own.server.terminate() == 0
-    with sqlite3.connect(own.server.data / "spine.db") as db:
+    with open_database(own.server.data / "spine.db") as db:
         db.execute(damage)
-    db.close()
     with pytest.raises(Exception):
         Server(own.server.data).wait_until_ready()
 
@@ -115,10 +114,9 @@ def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
 @pytest.mark.parametrize("mode", ["'open'", "2", "-1", "0.5"])
 def test_a_mode_that_is_none_is_closed(own, mode):
     assert own.server.terminate() == 0
-    with sqlite3.connect(own.server.data / "spine.db") as db:
+    with open_database(own.server.data / "spine.db") as db:
         db.execute(f"UPDATE access_mode SET needs_key = {mode}")
         db.execute("DELETE FROM access_key")
-    db.close()
     again = Server(own.server.data).wait_until_ready()
     assert ask(again.address, "GET", "/v1/memories").status == 401
     assert again.terminate() == 0
@@ -262,8 +260,9 @@ def test_rows_are_imported_with_the_trust_of_the_key_at_most(keyed):
 
 def test_a_locked_constraint_is_waived_with_admin_only_and_in_the_name_of_the_key(keyed):
     space = "locks"
-    admin, write = keyed.key(name="ops", space=space, scopes=["admin"]), keyed.key(space=space, scopes=["write", "read"])
-    bound = keyed.key(space=space, scopes=["admin"], agent="ann")
+    ops, write = keyed.make(keyed.root, name="ops", space=space, scopes=["admin"]), keyed.key(space=space, scopes=["write", "read"])
+    admin = ops["key"]
+    bound = keyed.bound_admin(space=space, agent="ann")
     packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x", "from": "a", "task": "t",
                                                  "constraints": {"region": "eu"}, "locked": ["region"]}, admin)
     assert packed.status == 201, packed
@@ -272,7 +271,7 @@ def test_a_locked_constraint_is_waived_with_admin_only_and_in_the_name_of_the_ke
     assert keyed.ask("POST", "/v1/tasks/t/waive", body, bound, {"Spine-Person": "Ada"}).status == 403
     keyed.refused(403, "forbidden", "GET", "/v1/memories", key=write, headers={"Spine-Person": "Ada"}, field="Spine-Person")
     waived = keyed.ask("POST", "/v1/tasks/t/waive", body, admin, {"Spine-Person": "Ada"})
-    assert waived.status == 201 and waived.json["by"] == "Ada (key ops)" and waived.json["unauthenticated"] is False, waived
+    assert waived.status == 201 and waived.json["by"] == f"Ada ({ops['id']} ops)" and waived.json["unauthenticated"] is False, waived
 
 
 # --- Keys make keys ---
@@ -285,7 +284,7 @@ def test_a_key_gives_nobody_more_than_it_has(keyed):
     for fields, field in [({"space": "*"}, "space"), ({"space": "else"}, "space"), ({"trust": "user"}, "trust"),
                           ({"ttl_s": 7200}, "expires_at")]:
         keyed.refused(403, "forbidden", "POST", "/v1/keys", {"name": "more", **fields}, key=admin, field=field)
-    bound = keyed.key(space="team", scopes=["admin"], agent="ann")
+    bound = keyed.bound_admin(space="team", agent="ann")
     keyed.refused(403, "forbidden", "POST", "/v1/keys", {"name": "more", "agent": "bob"}, key=bound, field="agent")
     assert keyed.make(bound, name="mine")["agent"] == "ann"
 
@@ -534,7 +533,7 @@ def test_beyond_this_machine_it_needs_keys_and_tls_or_insecure_spelled_out(tmp_p
 
 
 def test_the_names_of_public_url_are_answered_and_no_others(tmp_path, start):
-    server = start("--public-url", "https://spine.example").wait_until_ready()
+    server = start("--public-url", "https://spine.example", "--insecure").wait_until_ready()
     assert ask(server.address, "GET", "/healthz", headers={"Host": "spine.example"}).status == 200
     assert ask(server.address, "GET", "/healthz", headers={"Host": "evil.example"}).status == 421
     own = {"Host": "spine.example", "Origin": "https://spine.example"}
@@ -548,4 +547,4 @@ def test_the_names_of_public_url_are_answered_and_no_others(tmp_path, start):
 @pytest.mark.parametrize("url", ["spine.example", "https://spine.example/", "https://*.example", "ftp://spine.example"])
 def test_a_public_url_that_is_none_is_refused(start, url):
     with pytest.raises(Exception):
-        start("--public-url", url).wait_until_ready()
+        start("--public-url", url, "--insecure").wait_until_ready()

@@ -113,6 +113,15 @@ static enum problem_code read_if_match(struct call *call)
 	return P_OK;
 }
 
+/* "key-7 root" and "Ada (key-7 root)" are what the server writes. */
+static enum problem_code check_person(struct str person, struct problem *problem)
+{
+	if (person.n && memmem(person.p, person.n, "(key", 4))
+		return problem_set(problem, P_INVALID_FIELD, "Spine-Person", "Spine-Person has \"(key\", as the audit "
+				   "names the key of a person; use another name");
+	return access_check_name("Spine-Person", person, problem);
+}
+
 /* The name of a person, as they say it themselves; the dashboard and the command line send it, agents do not. */
 static enum problem_code read_person(struct call *call)
 {
@@ -126,15 +135,17 @@ static enum problem_code read_person(struct call *call)
 				   (unsigned long long)access->key);
 	/* With keys, who holds the key is known, whatever else it says. */
 	if (access && person.p == NULL && call_takes(call, TAKES_PERSON))
-		call->op->person = access->name;
+		call->op->person = access_actor(access, call->op->arena);
 	if (person.p == NULL || !call_takes(call, TAKES_PERSON))
 		return P_OK;
 	if (!str_is_utf8(person))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
 	code = decode_check_name(person, "Spine-Person", 128, &call->op->problem);
 	if (code == P_OK)
-		call->op->person = access ? arena_printf(call->op->arena, "%.*s (key %.*s)", STR_ARG(person),
-							 STR_ARG(access->name))
+		code = check_person(person, &call->op->problem);
+	if (code == P_OK)
+		call->op->person = access ? arena_printf(call->op->arena, "%.*s (key-%llu %.*s)", STR_ARG(person),
+							 (unsigned long long)access->key, STR_ARG(access->name))
 					  : person;
 	return code;
 }

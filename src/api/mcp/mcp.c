@@ -245,7 +245,7 @@ static void on_post(struct mcp_call *m)
 	}
 	*op = (struct op){
 		.owner = &owner, .ctx = m, .engine = m->call.api->engine, .arena = op->arena,
-		.client = http_client_number(m->req),
+		.access = m->access, .client = http_client_number(m->req),
 	};
 	if (http_req_body(m->req).n > PARSED_HERE_MAX && engine_aside(op, parse, parsed))
 		return;
