@@ -44,9 +44,11 @@ static bool read_row(const struct admin_key *key, int64_t now_ms, struct access_
 		.name = str_of(key->name), .agent = key->agent ? str_of(key->agent) : STR_NULL,
 		.created_at_ms = now_ms, .created_by = STR("spine key"), .expires_at_ms = key->expires_at_ms,
 	};
+	struct problem problem = {0};
 
-	if (row.name.n < 1 || row.name.n > ACCESS_KEY_NAME_MAX || row.agent.n > AGENT_NAME_MAX) {
-		buf_printf(error, "a name has 1 to %d bytes", ACCESS_KEY_NAME_MAX);
+	if (row.name.n < 1 || row.name.n > ACCESS_KEY_NAME_MAX || row.agent.n > AGENT_NAME_MAX ||
+	    !str_is_utf8(row.name)) {
+		buf_printf(error, "a name has 1 to %d bytes of UTF-8", ACCESS_KEY_NAME_MAX);
 		return false;
 	}
 	if (key->space && strcmp(key->space, "*") != 0) {
@@ -64,20 +66,25 @@ static bool read_row(const struct admin_key *key, int64_t now_ms, struct access_
 		buf_printf(error, "\"%.40s\" is no trust; expected system, user, agent or external", key->trust);
 		return false;
 	}
+	if (access_key_may_be_made(&row, &problem) != P_OK) {
+		buf_puts(error, problem.detail);
+		return false;
+	}
 	*ret = row;
 	return true;
 }
 
 /* --- Writing --- */
 
-/* In the audit trail of the space that there always is, where it is there. */
-static enum store_status tell(struct store_conn *c, int kind, struct str note, int64_t now_ms)
+/* In the audit trail of the key's own space; where it has none, of the one that there always is. */
+static enum store_status tell(struct store_conn *c, int kind, struct str space, struct str note, int64_t now_ms)
 {
 	struct event_row event = {.at_ms = now_ms, .kind = kind, .actor = STR("spine key"), .note = note};
-	enum store_status status = store_space_find(c, STR("default"), &event.space);
+	struct str name = space.p ? space : STR("default");
+	enum store_status status = store_space_find(c, name, &event.space);
 
 	if (status == STORE_NOT_FOUND)
-		status = store_space_create(c, STR("default"), now_ms, &event.space);
+		status = store_space_create(c, name, now_ms, &event.space);
 	return status == STORE_OK ? store_event_add(c, &event) : status;
 }
 
@@ -149,9 +156,9 @@ bool admin_key_create(const char *data_dir, const struct admin_key *key, int64_t
 		status = insert(c, &row, ret_text);
 	buf_printf(ret_id, "key-%llu", (unsigned long long)row.num);
 	if (status == STORE_OK)
-		status = tell(c, EVENT_KEY_CREATED, arena_printf(&arena, "key-%llu %.*s: made in the data directory",
-								 (unsigned long long)row.num, STR_ARG(row.name)),
-			      now_ms);
+		status = tell(c, EVENT_KEY_CREATED, row.space,
+			      arena_printf(&arena, "key-%llu %.*s: made in the data directory",
+					   (unsigned long long)row.num, STR_ARG(row.name)), now_ms);
 	arena_release(&arena);
 	return finish(c, status, error);
 }
@@ -196,7 +203,7 @@ bool admin_key_reset(const char *data_dir, int64_t now_ms, size_t *ret_removed, 
 	if (status == STORE_OK)
 		status = store_access_reset(c);
 	if (status == STORE_OK)
-		status = tell(c, EVENT_KEY_REVOKED, STR("all keys: removed in the data directory; none is needed any "
-							"more"), now_ms);
+		status = tell(c, EVENT_KEY_REVOKED, STR_NULL, STR("all keys: removed in the data directory; none is "
+								  "needed any more"), now_ms);
 	return finish(c, status, error);
 }

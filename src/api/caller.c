@@ -33,6 +33,8 @@ static enum problem_code read_agent(struct call *call)
 	if (agent.p)
 		code = decode_check_name(agent, "Spine-Agent", 128, &call->op->problem);
 	if (code == P_OK && agent.p)
+		code = access_check_name("Spine-Agent", agent, &call->op->problem);
+	if (code == P_OK && agent.p)
 		code = access_check_agent(access, "Spine-Agent", agent, &call->op->problem);
 	if (code == P_OK)
 		call->op->agent = agent.p || access == NULL ? agent : access->agent;

@@ -90,7 +90,7 @@ enum problem_code op_tell(struct op *op, struct store_conn *c)
 	if (op->agent.p)
 		event.actor = op->agent;
 	else if (op->access && event.actor.p == NULL)
-		event.actor = op->access->name;
+		event.actor = access_actor(op->access, op->arena);
 	op->told = (struct event_row){0};
 	return op_stored(op, store_event_add(c, &event));
 }

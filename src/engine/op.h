@@ -40,6 +40,7 @@ enum op_flags {
 	OP_ADDS_HANDOFFS = 1 << 7,
 	OP_ADDS_AGENTS = 1 << 8,
 	OP_ADDS = OP_ADDS_MEMORIES | OP_ADDS_BYTES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS,
+	OP_MAY_ADD_NOTHING = 1 << 9,	/* of what it is said to add; only the run shows it */
 	OP_CREATES = OP_TAKES_KEY | OP_MAKES_SPACE,
 };
 

@@ -363,14 +363,14 @@ static bool adds_handoffs(const struct op *op)
 	return (op->kind->flags & OP_ADDS_HANDOFFS) != 0;
 }
 
-/* Full is full, whatever is asked for; but an agent may be there already. */
+/* Full is full, whatever is asked for; but an agent may be there already, and some add nothing: the run shows it. */
 static enum problem_code refuse_full(struct op *op, const struct quota_state *s, int64_t until_ms)
 {
 	for (size_t i = 0; i < ADDS; i++) {
 		enum quota_kind kind = adds[i].kind;
 
-		if ((op->kind->flags & adds[i].flag) && kind != QUOTA_AGENTS && s->limit[kind] &&
-		    s->used[kind] >= s->limit[kind])
+		if ((op->kind->flags & adds[i].flag) && !(op->kind->flags & OP_MAY_ADD_NOTHING) &&
+		    kind != QUOTA_AGENTS && s->limit[kind] && s->used[kind] >= s->limit[kind])
 			return refuse(op, kind, s->used[kind], s->limit[kind], until_ms);
 	}
 	return P_OK;

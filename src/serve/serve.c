@@ -18,6 +18,7 @@
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
+#include "serve/exposure.h"
 #include "serve/give_back.h"
 #include "serve/listen_address.h"
 #include "serve/sandbox.h"
@@ -61,27 +62,9 @@ struct server {
 
 /* --- Address --- */
 
-/* A store that is not there yet has no keys: nothing is made where that is the reason to refuse.
- *
- * Beyond this machine the server is closed: it needs keys, and TLS, unless its operator spells out that it does not. */
 static bool check_exposure(const struct server *s, bool has_keys, struct buf *error)
 {
-	if (listen_address_is_loopback(s->host) || s->config->insecure)
-		return true;
-	if (!has_keys) {
-		buf_printf(error, "cannot listen on %s: it is no loopback address, so others can reach it, and without "
-			   "keys they could do everything. Make one first (spine key create admin --data %s), or say "
-			   "--insecure if all of that network may", s->config->listen, s->config->data_dir);
-		return false;
-	}
-	if (s->tls == NULL) {
-		buf_printf(error, "cannot listen on %s without TLS: it is no loopback address, so keys and memories "
-			   "would go over the network in the clear. Give it a certificate (--tls-cert, --tls-key), "
-			   "listen on 127.0.0.1 behind a proxy that speaks https (--public-url), or say --insecure if "
-			   "that network is yours", s->config->listen);
-		return false;
-	}
-	return true;
+	return exposure_is_allowed(s->config, s->host, s->tls != NULL, has_keys, error);
 }
 
 static void format_url(const struct server *s, char *ret, size_t size)
@@ -339,6 +322,7 @@ static void enter_sandbox(struct server *s)
 
 static bool start(struct server *s, struct buf *error)
 {
+	/* A store that is not there yet has no keys: nothing is made where that is the reason to refuse. */
 	s->is_misconfigured = !check_config(s, error) ||
 			      (store_is_missing(s->config->data_dir) && !check_exposure(s, false, error));
 	if (s->is_misconfigured)

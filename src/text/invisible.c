@@ -7,7 +7,8 @@ enum { LOOK_CHARACTERS = 24, TAGS_MAX = 8 };
 
 enum {
 	ZWSP = 0x200b, ZWNJ = 0x200c, ZWJ = 0x200d, BOM = 0xfeff, SOFT_HYPHEN = 0xad, GRAPHEME_JOINER = 0x34f,
-	BLACK_FLAG = 0x1f3f4, BRAILLE_BLANK = 0x2800, MONGOLIAN_SEPARATOR = 0x180e
+	BLACK_FLAG = 0x1f3f4, BRAILLE_BLANK = 0x2800, MONGOLIAN_SEPARATOR = 0x180e,
+	LINE_SEPARATOR = 0x2028, PARAGRAPH_SEPARATOR = 0x2029
 };
 
 struct range {
@@ -213,6 +214,17 @@ bool invisible_is_flagged(struct str text)
 		} else {
 			at++;
 		}
+	}
+	return false;
+}
+
+bool invisible_has_any(struct str text)
+{
+	for (size_t at = 0, end; at < text.n; at = end) {
+		uint32_t code = character(text, at, &end);
+
+		if (is_invisible(code) || code == LINE_SEPARATOR || code == PARAGRAPH_SEPARATOR)
+			return true;
 	}
 	return false;
 }

@@ -17,5 +17,7 @@
 /* Has the text such a character? Any bytes may come in; what is not UTF-8 is no such character. Takes one pass; text of
  * ASCII is skipped eight bytes at a time. */
 bool invisible_is_flagged(struct str text);
+/* Has it any at all, legitimate or not, or one that ends a line or a paragraph? For names, which need none. */
+bool invisible_has_any(struct str text);
 
 #endif

@@ -129,7 +129,8 @@ class Stream:
         self.connection = http.client.HTTPConnection(*client.address, timeout=TIMEOUT_S)
         params = params or {}
         body = json.dumps(client.message(method, params, meta)).encode() if http_method == "POST" else None
-        self.connection.request(http_method, "/mcp", body, client.headers(method, params))
+        headers = client.headers(method, params).items()
+        self.connection.request(http_method, "/mcp", body, {name: value for name, value in headers if value is not None})
         self.response = self.connection.getresponse()
         self.status = self.response.status
         self.messages = []

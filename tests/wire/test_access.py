@@ -260,8 +260,9 @@ def test_rows_are_imported_with_the_trust_of_the_key_at_most(keyed):
 
 def test_a_locked_constraint_is_waived_with_admin_only_and_in_the_name_of_the_key(keyed):
     space = "locks"
-    admin, write = keyed.key(name="ops", space=space, scopes=["admin"]), keyed.key(space=space, scopes=["write", "read"])
-    bound = keyed.key(space=space, scopes=["admin"], agent="ann")
+    ops, write = keyed.make(keyed.root, name="ops", space=space, scopes=["admin"]), keyed.key(space=space, scopes=["write", "read"])
+    admin = ops["key"]
+    bound = keyed.bound_admin(space=space, agent="ann")
     packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "x", "from": "a", "task": "t",
                                                  "constraints": {"region": "eu"}, "locked": ["region"]}, admin)
     assert packed.status == 201, packed
@@ -270,20 +271,20 @@ def test_a_locked_constraint_is_waived_with_admin_only_and_in_the_name_of_the_ke
     assert keyed.ask("POST", "/v1/tasks/t/waive", body, bound, {"Spine-Person": "Ada"}).status == 403
     keyed.refused(403, "forbidden", "GET", "/v1/memories", key=write, headers={"Spine-Person": "Ada"}, field="Spine-Person")
     waived = keyed.ask("POST", "/v1/tasks/t/waive", body, admin, {"Spine-Person": "Ada"})
-    assert waived.status == 201 and waived.json["by"] == "Ada (key ops)" and waived.json["unauthenticated"] is False, waived
+    assert waived.status == 201 and waived.json["by"] == f"Ada ({ops['id']} ops)" and waived.json["unauthenticated"] is False, waived
     again = {"key": "tier", "reason": "not needed"}
     parent = packed.json["id"]
     packed = keyed.ask("POST", "/v1/envelopes", {"target_agent": "c", "task_summary": "y", "from": "b", "parent": parent,
                                                  "constraints": {"tier": 1}, "locked": ["tier"]}, admin).json
-    entry = {"at_hop": 2, "by": "Ada (key ops)", "key": "region", "reason": "moved", "value": "eu", "waiver": waived.json["waiver"]}
+    entry = {"at_hop": 2, "by": f"Ada ({ops['id']} ops)", "key": "region", "reason": "moved", "value": "eu", "waiver": waived.json["waiver"]}
     assert packed["waived"] == [entry], "who it was has been checked, and the envelope does not say otherwise"
     alone = keyed.ask("POST", "/v1/tasks/t/waive", again, admin, {"Spine-Person": "A" * 128})
-    assert alone.status == 201 and alone.json["by"] == "ops", "together they are longer than a name"
+    assert alone.status == 201 and alone.json["by"] == ops["id"], "together they are longer than a name"
     task = keyed.ask("GET", "/v1/tasks/t", key=admin).json
-    assert [(w["by"], w["unauthenticated"]) for w in task["waivers"]] == [("Ada (key ops)", False), ("ops", False)]
+    assert [(w["by"], w["unauthenticated"]) for w in task["waivers"]] == [(f"Ada ({ops['id']} ops)", False), (ops["id"], False)]
     diff = keyed.ask("GET", f"/v1/envelopes/{parent}/diff/{packed['id']}", key=admin).json
     lost = [change for change in diff["changes"] if change["key"] == "region"]
-    assert [(one["fate"], one["by"], one.get("unauthenticated", False)) for one in lost] == [("waived", "Ada (key ops)", False)], diff
+    assert [(one["fate"], one["by"], one.get("unauthenticated", False)) for one in lost] == [("waived", f"Ada ({ops['id']} ops)", False)], diff
     notes = [e["data"].get("note") or "" for e in keyed.ask("GET", "/v1/events?after=0&limit=1000", None, admin, {"Accept": "application/json"}).json["events"]]
     assert notes and not any("unauthenticated" in note for note in notes), notes
 
@@ -298,7 +299,7 @@ def test_a_key_gives_nobody_more_than_it_has(keyed):
     for fields, field in [({"space": "*"}, "space"), ({"space": "else"}, "space"), ({"trust": "user"}, "trust"),
                           ({"ttl_s": 7200}, "expires_at")]:
         keyed.refused(403, "forbidden", "POST", "/v1/keys", {"name": "more", **fields}, key=admin, field=field)
-    bound = keyed.key(space="team", scopes=["admin"], agent="ann")
+    bound = keyed.bound_admin(space="team", agent="ann")
     keyed.refused(403, "forbidden", "POST", "/v1/keys", {"name": "more", "agent": "bob"}, key=bound, field="agent")
     assert keyed.make(bound, name="mine")["agent"] == "ann"
 
@@ -547,7 +548,7 @@ def test_beyond_this_machine_it_needs_keys_and_tls_or_insecure_spelled_out(tmp_p
 
 
 def test_the_names_of_public_url_are_answered_and_no_others(tmp_path, start):
-    server = start("--public-url", "https://spine.example").wait_until_ready()
+    server = start("--public-url", "https://spine.example", "--insecure").wait_until_ready()
     assert ask(server.address, "GET", "/healthz", headers={"Host": "spine.example"}).status == 200
     assert ask(server.address, "GET", "/healthz", headers={"Host": "evil.example"}).status == 421
     own = {"Host": "spine.example", "Origin": "https://spine.example"}
@@ -561,7 +562,7 @@ def test_the_names_of_public_url_are_answered_and_no_others(tmp_path, start):
 @pytest.mark.parametrize("url", ["spine.example", "https://spine.example/", "https://*.example", "ftp://spine.example"])
 def test_a_public_url_that_is_none_is_refused(start, url):
     with pytest.raises(Exception):
-        start("--public-url", url).wait_until_ready()
+        start("--public-url", url, "--insecure").wait_until_ready()
 
 
 # --- What a key of one space learns of the server, and may set ---

@@ -83,7 +83,7 @@ def good(keyed):
     """Keys that are valid: without each scope, of a space, of an agent."""
     return {
         "admin": keyed.key(scopes=["admin"], space=HOME),
-        "agent": keyed.key(scopes=["admin"], space=HOME, agent="ann"),
+        "agent": keyed.bound_admin(space=HOME, agent="ann"),
         **{f"not {scope}": keyed.key(scopes=sorted(SCOPES - {scope, "admin"}), space=HOME) for scope in SCOPES},
     }
 

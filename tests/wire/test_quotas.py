@@ -71,6 +71,16 @@ def test_bytes_count_all_versions_and_envelopes(desk):
     assert quotas(desk)["bytes"]["used"] == used - 2004
 
 
+def test_what_adds_nothing_is_done_though_the_bytes_are_full(api):
+    api.store("x" * 1000)
+    limit(api, bytes=quotas(api)["bytes"]["used"])
+    for verb, pinned in (("pin", True), ("unpin", False)):
+        answer = api.call("POST", f"/v1/memories/ms-1/{verb}")
+        assert answer.status == 200 and answer.json["pinned"] is pinned, answer
+    assert api.call("PATCH", "/v1/memories/ms-1", {"pinned": True}).status == 200
+    refused(api, "PATCH", "/v1/memories/ms-1", {"content": "y" * 2000}, "bytes")
+
+
 def test_handoffs_a_minute_say_when_to_come_back(desk):
     limit(desk, handoffs_per_minute=2)
     desk.send("worker"), desk.send("worker")

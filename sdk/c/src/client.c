@@ -90,7 +90,12 @@ static bool check_url(const char *url, bool *ret_is_local, ms_error *ret_error)
 	CURLU *parts = curl_url();
 	bool good = parts && read_url(parts, url, ret_is_local);
 
-	if (!good)
+	/* What stands before an @ may be a secret: it is not said again. */
+	if (!good && strchr(url, '@'))
+		msi_error_invalid(ret_error, "url", "the server's address has an @, as before a host where a name and "
+				  "a password stand; leave them out (a key is given by SPINE_KEY_FILE or SPINE_KEY); "
+				  "expected http://HOST:PORT or https://HOST:PORT, such as %s", default_url);
+	else if (!good)
 		msi_error_invalid(ret_error, "url", "the server's address is \"%.200s\"; expected http://HOST:PORT "
 				  "or https://HOST:PORT, such as %s", url, default_url);
 	curl_url_cleanup(parts);

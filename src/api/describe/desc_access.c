@@ -106,8 +106,8 @@ static const struct field row_fields[] = {
 	DOC_ARRAY("scopes", 0, SCOPES_SAY, SCOPES_ITEMS, .write = put_row_scopes),
 	FIELD_ENUM("trust", struct access_key_row, trust, &words_trust, 0, "What it stores has this trust at most."),
 	FIELD_TIME("created_at", struct access_key_row, created_at_ms, "When it was made."),
-	FIELD_TEXT("created_by", struct access_key_row, created_by, 0, 0, "The agent that made it, or the name of its "
-		   "key; null: it was made before a key was needed.", NULLABLE),
+	FIELD_TEXT("created_by", struct access_key_row, created_by, 0, 0, "The agent that made it, or its key, as in "
+		   "\"key-1 root\"; null: it was made before a key was needed.", NULLABLE),
 	FIELD_TIME("expires_at", struct access_key_row, expires_at_ms, "null: never.", NULLABLE),
 	FIELD_TIME("revoked_at", struct access_key_row, revoked_at_ms, "null: it was not.", NULLABLE),
 	FIELD_TEXT("reason", struct access_key_row, revoked_why, 0, 0, "Why it was revoked.", NULLABLE),

@@ -329,6 +329,8 @@ enum problem_code read_check_names(const struct field *f, struct str value, cons
 {
 	const char *name = f->called ? f->called : f->name.p;
 
+	if (f->names == NAMES_CALLER && access_check_name(name, value, problem) != P_OK)
+		return problem->code;
 	if (f->names == NAMES_CALLER)
 		return access_check_agent(access, name, value, problem);
 	return f->names == NAMES_SPACE ? access_check_space(access, name, value, problem) : P_OK;

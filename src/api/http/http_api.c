@@ -113,13 +113,24 @@ static enum problem_code read_if_match(struct call *call)
 	return P_OK;
 }
 
-/* "Ada (key ops)". Together no longer than a name can be: where they are, the key's, which was checked. */
+/* "Ada (key-7 ops)". Together no longer than a name can be: where they are, the key alone, which was checked. */
 static struct str person_by_key(struct call *call, struct str person)
 {
 	const struct access *access = call->op->access;
-	struct str both = arena_printf(call->op->arena, "%.*s (key %.*s)", STR_ARG(person), STR_ARG(access->name));
+	unsigned long long key = access->key;
+	struct str both = arena_printf(call->op->arena, "%.*s (key-%llu %.*s)", STR_ARG(person), key,
+				       STR_ARG(access->name));
 
-	return both.n <= PERSON_MAX ? both : access->name;
+	return both.n <= PERSON_MAX ? both : arena_printf(call->op->arena, "key-%llu", key);
+}
+
+/* "key-7 root" and "Ada (key-7 root)" are what the server writes. */
+static enum problem_code check_person(struct str person, struct problem *problem)
+{
+	if (person.n && memmem(person.p, person.n, "(key", 4))
+		return problem_set(problem, P_INVALID_FIELD, "Spine-Person", "Spine-Person has \"(key\", as the audit "
+				   "names the key of a person; use another name");
+	return access_check_name("Spine-Person", person, problem);
 }
 
 /* The name of a person, as they say it themselves; the dashboard and the command line send it, agents do not. */
@@ -135,12 +146,14 @@ static enum problem_code read_person(struct call *call)
 				   (unsigned long long)access->key);
 	/* With keys, who holds the key is known, whatever else it says. */
 	if (access && person.p == NULL && call_takes(call, TAKES_PERSON))
-		call->op->person = access->name;
+		call->op->person = access_actor(access, call->op->arena);
 	if (person.p == NULL || !call_takes(call, TAKES_PERSON))
 		return P_OK;
 	if (!str_is_utf8(person))
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
 	code = decode_check_name(person, "Spine-Person", PERSON_MAX, &call->op->problem);
+	if (code == P_OK)
+		code = check_person(person, &call->op->problem);
 	if (code == P_OK)
 		call->op->person = access ? person_by_key(call, person) : person;
 	return code;

@@ -1,7 +1,9 @@
 #include "api/mcp/era.h"
 
 #include "codec/base64.h"
+#include "codec/sha256.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <sys/random.h>
 
@@ -50,33 +52,52 @@ unsigned era_client(const struct json *capabilities)
 	       (has_object(json_get(capabilities, "extensions"), "io.modelcontextprotocol/tasks") ? MCP_CAN_TASKS : 0u);
 }
 
-/* --- Sessions: "mcp-VERSION.CLIENT.RANDOM", all of it in hexadecimal digits --- */
+/* --- Sessions: "mcp-VERSION.CLIENT.RANDOM.OWNER", all of it in hexadecimal digits --- */
 
-void era_session(enum mcp_version version, unsigned client, char ret[MCP_SESSION_SIZE])
+#define SESSION_FORM "mcp-0.0.00000000000000000000000000000000.0000000000000000"
+enum { RANDOM_END = sizeof("mcp-0.0.00000000000000000000000000000000") - 1, OWNER_DIGITS = 16 };
+
+static_assert((int)sizeof(SESSION_FORM) <= (int)MCP_SESSION_SIZE, "a session fits");
+
+/* Ties what stands before it to the key that made it (0: nobody needed one). Who has another key can make sessions of
+ * its own only: those that others were given are none to it. */
+static struct str owner_of(struct str begin, uint64_t key, char hex[SHA256_HEX_SIZE])
+{
+	char of[MCP_SESSION_SIZE + 32];
+
+	snprintf(of, sizeof(of), "mcp session of key-%llu: %.*s", (unsigned long long)key, STR_ARG(begin));
+	sha256_hex(str_of(of), hex);
+	return (struct str){hex, OWNER_DIGITS};
+}
+
+void era_session(enum mcp_version version, unsigned client, uint64_t key, char ret[MCP_SESSION_SIZE])
 {
 	uint64_t chance[2] = {0};
+	char hex[SHA256_HEX_SIZE];
 
-	/* That two are not the same is all that is asked of it: whoever reaches the server may say who it is. */
+	/* That two are not the same is all that is asked of it: who one is, the key says. */
 	if (getentropy(chance, sizeof(chance)) != 0)
 		chance[0] = (uint64_t)(uintptr_t)ret;
 	snprintf(ret, MCP_SESSION_SIZE, "mcp-%x.%x.%016llx%016llx", (unsigned)version, client & 0xf,
 		 (unsigned long long)chance[0], (unsigned long long)chance[1]);
+	snprintf(ret + RANDOM_END, MCP_SESSION_SIZE - RANDOM_END, ".%.*s", STR_ARG(owner_of(str_of(ret), key, hex)));
 }
 
 static bool read_session(struct mcp_call *m)
 {
-	static const char form[] = "mcp-0.0.00000000000000000000000000000000";
 	struct str s = m->session;
+	char hex[SHA256_HEX_SIZE];
 
-	if (s.n != sizeof(form) - 1 || !str_has_prefix(s, STR("mcp-")) || s.p[5] != '.' || s.p[7] != '.')
+	if (s.n != sizeof(SESSION_FORM) - 1 || !str_has_prefix(s, STR("mcp-")) || s.p[5] != '.' || s.p[7] != '.' ||
+	    s.p[RANDOM_END] != '.')
 		return false;
-	for (size_t i = 8; i < s.n; i++)
+	for (size_t i = 8; i < RANDOM_END; i++)
 		if (str_hex_digit(s.p[i]) < 0)
 			return false;
 	if (str_hex_digit(s.p[4]) < 0 || str_hex_digit(s.p[4]) >= MCP_2026_07_28 || str_hex_digit(s.p[6]) < 0)
 		return false;
 	m->client = (unsigned)str_hex_digit(s.p[6]);
-	return true;
+	return str_eq(str_sub(s, RANDOM_END + 1, s.n), owner_of(str_sub(s, 0, RANDOM_END), mcp_key(m), hex));
 }
 
 /* --- Before 2026-07-28 --- */

@@ -9,6 +9,6 @@ bool era_read(struct mcp_call *m);
 /* What the capabilities of a client say that it can do. */
 unsigned era_client(const struct json *capabilities);
 /* A session for a client that can do that. It is its own memory: what it says outlives the server. */
-void era_session(enum mcp_version version, unsigned client, char ret[MCP_SESSION_SIZE]);
+void era_session(enum mcp_version version, unsigned client, uint64_t key, char ret[MCP_SESSION_SIZE]);
 
 #endif

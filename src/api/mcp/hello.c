@@ -51,7 +51,7 @@ void hello_initialize(struct mcp_call *m)
 	struct json_writer *w;
 
 	m->version = asked < MCP_2026_07_28 ? asked : MCP_2025_11_25;
-	era_session(m->version, era_client(json_get(m->params, "capabilities")), session);
+	era_session(m->version, era_client(json_get(m->params, "capabilities")), mcp_key(m), session);
 	m->new_session = str_of(session);
 	w = mcp_begin(m);
 	json_member_cstr(w, "protocolVersion", mcp_version_name(m->version));

@@ -34,7 +34,7 @@ enum mcp_code {
 	MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-enum { MCP_INPUTS_MAX = 8, MCP_SESSION_SIZE = 48, MCP_OWNER_SIZE = 72, MCP_ANSWER_MAX = 512 * 1024 * 1024 };
+enum { MCP_INPUTS_MAX = 8, MCP_SESSION_SIZE = 64, MCP_OWNER_SIZE = 88, MCP_ANSWER_MAX = 512 * 1024 * 1024 };
 
 struct mcp_call;
 struct mcp_task;

@@ -5,7 +5,7 @@
 #include "api/api.h"
 #include "store/store.h"
 
-enum { SUBSCRIPTION_OF_MAX = 72, SUBSCRIPTION_URI_MAX = 512 };
+enum { SUBSCRIPTION_OF_MAX = 88, SUBSCRIPTION_URI_MAX = 512 };
 
 struct subscriptions;
 

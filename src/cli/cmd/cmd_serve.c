@@ -28,9 +28,11 @@ static const struct option serve_options[] = {
 		 "list with commas. Pages of this machine may call anyway"},
 	{.name = "public-url", .arg = "URL", .env = "SPINE_PUBLIC_URL", .key = "public_url", .type = OPTION_LIST,
 	 .help = "what the server is called behind a proxy or on a network, such as https://spine.example: Host and "
-		 "Origin may then name it; may be given several times, and as a list with commas"},
+		 "Origin may then name it; needs keys, or --insecure; may be given several times, and as a list with "
+		 "commas"},
 	{.name = "insecure", .env = "SPINE_INSECURE", .key = "insecure", .type = OPTION_FLAG,
-	 .help = "listen on an address that others can reach also without keys and without TLS"},
+	 .help = "listen on an address that others can reach also without keys and without TLS, and take a "
+		 "--public-url also without keys"},
 	{.name = "strict-origins", .env = "SPINE_STRICT_ORIGINS", .key = "strict_origins", .type = OPTION_FLAG,
 	 .help = "pages of other programs of this machine may not call, either, unless --allow-origin names them"},
 	{.name = "no-sandbox", .env = "SPINE_NO_SANDBOX", .key = "no_sandbox", .type = OPTION_FLAG,
@@ -74,7 +76,7 @@ static const struct option tls_options[] = {
 	 .help = "take only clients that have a certificate of one of these authorities (PEM)"},
 	{.name = "tls-client", .arg = "HOW", .env = "SPINE_TLS_CLIENT", .key = "tls_client", .type = OPTION_CHOICE,
 	 .fallback = "required", .choices = client_choices,
-	 .help = "with --tls-client-ca: whether a client may also come without a certificate"},
+	 .help = "whether a client may also come without a certificate; needs --tls-client-ca"},
 };
 
 static const struct option_table tls_table = {"HTTPS", tls_options, OPTION_COUNT(tls_options)};
@@ -346,6 +348,10 @@ static int exec_serve(struct cli *cli)
 	if (config.max_body_total_bytes < config.max_body_bytes)
 		return cli_usage(cli, "--max-body-total is smaller than --max-body: the largest request could never "
 				 "be received");
+	if (options_value(o, "tls-client")->source > OPTION_FROM_DEFAULT && config.tls.client_ca == NULL)
+		return cli_usage(cli, "--tls-client says what of certificates of clients, and --tls-client-ca is "
+				 "missing, so none would be asked for: name the file of their authorities "
+				 "(--tls-client-ca FILE), or leave --tls-client out");
 	mem_tune();
 	code = serve_run(&config);
 	if (code == CLI_FAILED)

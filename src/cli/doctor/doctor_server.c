@@ -211,6 +211,11 @@ bool doctor_look_at_server(struct findings *f)
 		look_at_versions(f, &status.json);
 		look_at_clock(f);
 		look_at_store(f, &status.json);
+	} else if (str_is(status.code, "unauthorized") || str_is(status.code, "forbidden")) {
+		findings_add(f, FINDING_CRITICAL, "server", "give this command a key with the scope read "
+			     "(SPINE_KEY_FILE, --key-file, or SPINE_KEY); spine key create makes one",
+			     "%s runs, and needs a key: %.*s", client_url(f->cli->client),
+			     STR_ARG(ask_sentence(f->cli, &status)));
 	} else if (f->cli->client) {
 		findings_add(f, FINDING_CRITICAL, "server", "start it (spine serve), or say where it is (--url, "
 			     "SPINE_URL)", "%.*s", STR_ARG(ask_sentence(f->cli, &status)));

@@ -95,6 +95,25 @@ enum trust access_cap(const struct access *a, enum trust asked)
 	return a && asked < a->trust ? a->trust : asked;
 }
 
+/* --- Names --- */
+
+struct str access_actor(const struct access *a, struct arena *arena)
+{
+	return arena_printf(arena, "key-%llu %.*s", (unsigned long long)a->key, STR_ARG(a->name));
+}
+
+enum problem_code access_check_name(const char *field, struct str name, struct problem *problem)
+{
+	bool may_be = str_has_prefix(name, STR("key-"));
+	struct str rest = may_be ? str_sub(name, 4, name.n) : STR("");
+	uint64_t num;
+
+	if (!str_to_u64(str_cut(&rest, ' '), &num))
+		return P_OK;
+	return problem_set(problem, P_INVALID_FIELD, field, "%s begins with \"key-%llu\", as the audit names who holds "
+			   "a key; use another name", field, (unsigned long long)num);
+}
+
 /* --- Keys make keys --- */
 
 /* The first scope that is asked for and not there; 0: all are. */

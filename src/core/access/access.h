@@ -6,6 +6,7 @@
 #ifndef SPINE_CORE_ACCESS_ACCESS_H
 #define SPINE_CORE_ACCESS_ACCESS_H
 
+#include "base/arena.h"
 #include "base/str.h"
 #include "core/problem.h"
 #include "store/records.h"
@@ -56,6 +57,11 @@ bool access_is_of_all(const struct access *a);
 
 /* The trust that what it stores has: as it was asked for, or the key's where that is lower. */
 enum trust access_cap(const struct access *a, enum trust asked);
+
+/* Who it is in the audit where no agent is named: "key-7 root", in the arena. Names are not unique, ids are. */
+struct str access_actor(const struct access *a, struct arena *arena);
+/* Is that a name which somebody may give himself or an agent? "key-7 root" is not: P_INVALID_FIELD. */
+enum problem_code access_check_name(const char *field, struct str name, struct problem *problem);
 
 /* "read"; NULL for what is no single scope. */
 const char *access_scope_name(unsigned scope);

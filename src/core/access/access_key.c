@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "codec/base64.h"
+#include "text/invisible.h"
+#include "text/lookalike.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -127,7 +129,7 @@ void access_key_rotate(struct access_key_row *key, const uint8_t hash[SHA256_SIZ
 {
 	memcpy(key->old_hash, key->hash, SHA256_SIZE);
 	memcpy(key->hash, hash, SHA256_SIZE);
-	key->old_until_ms = old_until_ms;
+	key->old_until_ms = key->expires_at_ms && key->expires_at_ms < old_until_ms ? key->expires_at_ms : old_until_ms;
 }
 
 /* --- What it grants --- */
@@ -148,6 +150,19 @@ enum trust access_key_usual_trust(unsigned scopes, struct str agent)
 bool access_key_may_be_first(const struct access_key_row *key)
 {
 	return (key->scopes & ACCESS_ADMIN) && key->space.p == NULL && key->agent.p == NULL;
+}
+
+enum problem_code access_key_may_be_made(const struct access_key_row *key, struct problem *problem)
+{
+	if (invisible_has_any(key->name) || lookalike_has_control(key->name) || lookalike_is_blank(key->name))
+		return problem_set(problem, P_INVALID_FIELD, "name", "name holds a character that nobody sees (a "
+				   "control, a mark of direction, one without width), or nothing else; such a name "
+				   "passes for another. Use letters, digits, signs and spaces");
+	if ((key->scopes & ACCESS_ADMIN) && key->agent.p)
+		return problem_set(problem, P_INVALID_FIELD, "scopes", "a key that is bound to an agent cannot be "
+				   "admin: it could take the work of others; leave admin out, or make a key without an "
+				   "agent for who decides");
+	return P_OK;
 }
 
 bool access_key_is_sound(const struct access_key_row *key)

@@ -41,7 +41,7 @@ enum access_key_state access_key_state(const struct access_key_row *key, int64_t
 /* When something about it ends next, after that; 0: nothing does. */
 int64_t access_key_next_end(const struct access_key_row *key, int64_t now_ms);
 
-/* A new secret: the one before stays valid for so long. */
+/* A new secret: the one before stays valid for so long, but no longer than the key. */
 void access_key_rotate(struct access_key_row *key, const uint8_t hash[SHA256_SIZE], int64_t old_until_ms);
 
 /* What somebody who holds it may do. Borrows the row's texts. */
@@ -53,6 +53,9 @@ bool access_key_may_be_first(const struct access_key_row *key);
 #define ACCESS_KEY_FIRST_MUST \
 	"the first key closes the server to everybody else, so it must be able to make others: scope admin, space " \
 	"\"*\", no agent"
+/* May a key be made like that? Sets P_INVALID_FIELD: a name that hides something would pass for another in a list or in
+ * the audit, and an agent that is admin could take the work of others. Those that there are keep what they have. */
+enum problem_code access_key_may_be_made(const struct access_key_row *key, struct problem *problem);
 /* Is it what a key can be? A row of a store that was tampered with or damaged is not. */
 bool access_key_is_sound(const struct access_key_row *key);
 

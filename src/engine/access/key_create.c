@@ -26,7 +26,7 @@ static void fill_in(struct key_create *k)
 	*row = (struct access_key_row){
 		.name = order->name, .agent = order->agent, .scopes = order->scopes, .trust = order->trust,
 		.created_at_ms = k->op.now_ms, .expires_at_ms = order->expires_at_ms,
-		.created_by = k->op.agent.p ? k->op.agent : a ? a->name : STR_NULL,
+		.created_by = k->op.agent.p ? k->op.agent : a ? access_actor(a, k->op.arena) : STR_NULL,
 	};
 	if (!is_all)
 		row->space = order->space.p ? order->space : k->op.space_name;
@@ -52,6 +52,8 @@ static enum problem_code check(struct key_create *k)
 	if (k->is_first && !access_key_may_be_first(&k->row))
 		return problem_set(&op->problem, P_INVALID_FIELD, k->row.space.p ? "space" : "scopes",
 				   ACCESS_KEY_FIRST_MUST);
+	if (access_key_may_be_made(&k->row, &op->problem) != P_OK)
+		return op->problem.code;
 	if (keyring_count(op->engine->keyring) >= KEYRING_MAX)
 		return problem_set(&op->problem, P_TOO_LARGE, NULL, "there are %d keys, which is the most; those that "
 				   "ended are removed after 90 days. Give keys that live longer, or rotate them",

@@ -13,7 +13,7 @@ struct delivery decide_delivery(struct op *op, struct store_conn *c)
 	if (in->by.p)
 		d.actor = in->by;
 	else if (d.actor.p == NULL && op->access)
-		d.actor = op->access->name;
+		d.actor = access_actor(op->access, op->arena);
 	return d;
 }
 

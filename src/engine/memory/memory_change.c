@@ -87,7 +87,8 @@ static void index_forgotten(struct op *op)
 }
 
 const struct op_kind memory_update_kind = {
-	.name = "memory_update", .size = sizeof(struct memory_change), .flags = OP_ADDS_BYTES,
+	.name = "memory_update", .size = sizeof(struct memory_change),
+	.flags = OP_ADDS_BYTES | OP_MAY_ADD_NOTHING, /* pinning makes no version */
 	.run = run_update, .done = index_changed,
 };
 const struct op_kind memory_revert_kind = {
