@@ -30,7 +30,7 @@ def fire(spine):
 
 def test_the_rules_in_force_are_told(spine):
     rules = {(rule.name, rule.severity): rule for rule in spine.alert_rules()}
-    assert len(rules) == 15
+    assert len(rules) == 17
     latency = rules["latency_high", "warning"]
     assert (latency.unit, latency.comparison, latency.threshold, latency.window_s) == ("ms", "above", 15000, 300)
     assert rules["failure_rate_high", "critical"].threshold == 0.02

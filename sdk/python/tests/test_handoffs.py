@@ -173,7 +173,7 @@ def test_a_handoff_carries_everything_that_was_given(connect, server, space):
     assert (handoff.parent, handoff.root, handoff.hop, handoff.max_hops) == (None, handoff.id, 1, 5)
     assert handoff.path == ["analyst", "coder"]
     assert (handoff.waived, handoff.trimmed) == ([], [])
-    assert (handoff.envelope_version, handoff.envelope_minor) == ("2", 1)
+    assert (handoff.envelope_version, handoff.envelope_minor) == ("2", 2)
     assert handoff.fetch_hint is None and all(0 <= ref.relevance <= 1 for ref in handoff.refs)
     assert abs(handoff.created_at - datetime.now(timezone.utc)).total_seconds() < 60
 
