@@ -54,6 +54,16 @@ static void print_names(const char *where, const struct shape *s)
 			printf("\t%s.%s=%s", where, f->name.p, f->names == NAMES_SPACE ? "space" : "agent");
 }
 
+/* What only a key with another scope may give: "body.then=scope:write". */
+static void print_needs(const struct shape *s)
+{
+	for (const struct field *f = s->fields; f->type != TYPE_END; f++)
+		if (f->type == TYPE_INCLUDE)
+			print_needs(f->shape);
+		else if (f->needs)
+			printf("\tbody.%s=scope:%s", f->name.p, scope_name(f->needs));
+}
+
 static int print_access(void)
 {
 	for (const struct operation *o = operations_all(); o->pattern; o++) {
@@ -68,6 +78,10 @@ static int print_access(void)
 			print_names("query", d->query);
 		for (int i = 0; i < DESCRIPTION_BODIES_MAX && d->body[i]; i++)
 			print_names("body", d->body[i]);
+		for (int i = 0; i < DESCRIPTION_BODIES_MAX && d->body[i]; i++)
+			print_needs(d->body[i]);
+		if (d->also)
+			printf("\tall=scope:%s", scope_name(d->also));
 		printf("\n");
 	}
 	return fflush(stdout) == 0 ? 0 : 1;

@@ -94,6 +94,15 @@ enum problem_code translate_decode(struct call *call)
 
 /* --- Answers --- */
 
+/* Who may write and not read is not told what stands there: over every protocol, and when it asks again. */
+static const struct shown *shown_to(const struct call *call, const struct description *d)
+{
+	const struct access *access = call->op->access;
+	bool reads = access == NULL || (access->scopes & (ACCESS_READ | ACCESS_ADMIN));
+
+	return d->blind && !reads ? d->blind : call->shows;
+}
+
 static void write_answer(struct call *call, const struct description *d, const struct answer *a)
 {
 	const char *from = (const char *)call->op + d->from;
@@ -106,7 +115,7 @@ static void write_answer(struct call *call, const struct description *d, const s
 	if (a->shape == NULL)
 		return;
 	json_writer_init(&w, &call->reply);
-	w.only = call->shows;
+	w.only = shown_to(call, d);
 	json_begin_object(&w);
 	shape_write_members(a->shape, from, call, &w);
 	call_end_reply(call, &w);

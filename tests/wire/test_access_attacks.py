@@ -125,3 +125,117 @@ def test_an_idempotency_key_belongs_to_the_key_that_asked(team):
     again = team.ask("POST", "/v1/memories", {"content": "squat"}, bob, headers)
     assert again.json["id"] == first.json["id"], "its own is given again"
     team.refused(422, "idempotency_conflict", "POST", "/v1/memories", {"content": "other"}, bob, headers=headers)
+
+
+# --- One scope does not do for another ---
+
+
+def test_who_only_receives_hands_nothing_on(team):
+    receiver = team.key(space="team", scopes=["receive"])
+    send(team, team.admin, "bob")
+    work = take(team, receiver, "bob")
+    then = {"envelope": {"target_agent": "ann", "task_summary": "an order", "new_root": True, "from": "boss"}}
+    for verb in ("complete", "ack"):
+        said = team.refused(403, "forbidden", "POST", f"/v1/handoffs/{work['id']}/{verb}", {"lease": work["lease"], "then": then},
+                            receiver, field="then")
+        assert "write" in said["detail"], said
+    item = {"id": work["id"], "verb": "complete", "lease": work["lease"], "then": then}
+    team.refused(403, "forbidden", "POST", "/v1/agents/bob/receive", {"settle": [item]}, receiver, field="settle[0].then")
+    client = KeyedMcp(team, receiver, agent="bob", version=LEGACY)
+    said = client.tool_error("handoff_settle", id=work["id"], lease=work["lease"], verb="complete", then=then)
+    assert said.startswith("forbidden:"), said
+    assert team.ask("GET", "/v1/handoffs", key=team.admin).json["handoffs"][0]["state"] == "leased"
+    assert len(team.ask("GET", "/v1/handoffs", key=team.admin).json["handoffs"]) == 1
+    assert team.ask("POST", f"/v1/handoffs/{work['id']}/complete", {"lease": work["lease"], "then": None}, receiver).status == 200
+
+
+def test_who_only_receives_opens_only_what_the_envelope_names(team):
+    receiver = team.key(space="team", scopes=["receive"])
+    named, secret = store(team, team.admin, content="named"), store(team, team.admin, content="a secret")
+    send(team, team.admin, "bob", refs=[named["id"]], include_recent=0)
+    work = take(team, receiver, "bob")
+    need = f"/v1/handoffs/{work['id']}/need"
+    found = team.ask("POST", need, {"lease": work["lease"], "refs": [named["id"]]}, receiver)
+    assert found.status == 200 and found.json["memories"][0]["content"] == "named", found
+    body = {"lease": work["lease"], "refs": [named["id"], secret["id"]]}
+    answer = team.ask("POST", need, body, receiver)
+    assert answer.status == 403 and answer.json["field"] == "refs[1]" and b"a secret" not in answer.data, answer
+    both = team.key(space="team", scopes=["receive", "read"])
+    assert team.ask("POST", need, body, both).json["missing"] == []
+
+
+def test_who_only_writes_reads_nothing(team):
+    writer = team.key(space="team", scopes=["write"])
+    made = store(team, team.admin, content="first text", summary="short", tags=["tag"], metadata={"a": "meta"})
+    path = f"/v1/memories/{made['id']}"
+    team.ask("PATCH", path, {"content": "second text"}, team.admin)
+    team.refused(403, "forbidden", "GET", path, key=writer)
+    for method, where, body in [("POST", f"{path}/pin", {}), ("POST", f"{path}/unpin", {}), ("PATCH", path, {}),
+                                ("PATCH", path, {"kind": "fact"}), ("POST", f"{path}/revert", {"version": 1})]:
+        answer = team.ask(method, where, body, writer)
+        assert answer.status == 200 and answer.json["id"] == made["id"], answer
+        assert set(answer.json) == {"id", "version", "state", "pinned", "created_at", "updated_at"}, answer
+    client = KeyedMcp(team, writer, agent="ann", version=LEGACY)
+    assert "text" not in json.dumps(client.tool("memory_pin", id=made["id"]))
+    pack = {"target_agent": "bob", "task_summary": "t", "refs": [made["id"]]}
+    for method, where, body, field in [("POST", "/v1/envelopes", pack, "Authorization"),
+                                       ("POST", "/v1/envelopes", {**pack, "dry_run": True}, "Authorization"),
+                                       ("POST", "/v1/handoffs", {"envelope": pack}, "envelope")]:
+        said = team.refused(403, "forbidden", method, where, body, writer, field=field, headers={"Idempotency-Key": "again"})
+        assert "read" in said["detail"], said
+    assert "forbidden" in client.tool_error("agent_handoff", **pack)
+    whole = team.ask("POST", f"{path}/pin", {}, team.key(space="team", scopes=["write", "read"])).json
+    assert whole["content"] == "first text" and whole["metadata"] == {"a": "meta"}
+
+
+# --- Words of others ---
+
+
+def test_a_key_of_an_agent_tells_no_steps_of_others(team):
+    ann = team.key(space="team", agent="ann")
+    step = {"agent": "boss", "action": "approved the release", "decision": "ship"}
+    own = {"agent": "ann", "action": "wrote it"}
+    pack = {"target_agent": "bob", "task_summary": "Ship it."}
+    field = "execution_history[1].agent"
+    team.refused(403, "forbidden", "POST", "/v1/envelopes", {**pack, "execution_history": [own, step]}, ann, field=field)
+    v1 = {"version": 1, "target": "bob", "summary": "Ship it.", "history": [step]}
+    team.refused(403, "forbidden", "POST", "/v1/envelopes", v1, ann, field="history[0].agent")
+    first = team.ask("POST", "/v1/envelopes", {**pack, "target_agent": "ann", "execution_history": [step]}, team.admin).json
+    body = {**pack, "parent": first["id"], "execution_history": [step, own]}
+    made = team.ask("POST", "/v1/envelopes", body, ann)
+    assert made.status == 201 and [s["agent"] for s in made.json["history"]] == ["boss", "ann"], made
+    other = {**body, "execution_history": [{**step, "decision": "ship at once"}]}
+    team.refused(403, "forbidden", "POST", "/v1/envelopes", other, ann, field="execution_history[0].agent")
+
+
+def canonical(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def test_an_import_brings_no_more_trust_than_its_key_has(team):
+    outside = team.key(space="team", scopes=["admin"], trust="external")
+    writer = team.key(space="team", agent="ext", trust="external")
+    team.ask("POST", "/v1/envelopes", {"target_agent": "bob", "task_summary": "w"}, writer)
+    row = team.ask("GET", "/v1/export?part=envelopes", key=outside).json["envelopes"][0]
+
+    def sealed(number, **changes):
+        body = {**json.loads(row["body"]), "id": f"env-{number}", **changes}
+        body["lineage"] = {**body["lineage"], "root": f"env-{number}"}
+        body["task"] = {**body["task"], "id": f"task-{number}"}
+        body.pop("digest")
+        digest = hashlib.sha256(canonical(body).encode()).hexdigest()
+        return {**row, "id": f"env-{number}", "digest": digest, "body": canonical({**body, "digest": f"sha256:{digest}"})}
+
+    rows = {"envelopes": [sealed(900), sealed(901, trust="user")]}
+    said = team.refused(403, "forbidden", "POST", "/v1/import", rows, outside, field="envelopes[1]")
+    assert "trust user" in said["detail"] and "external" in said["detail"], said
+    assert team.ask("GET", "/v1/envelopes/env-900", key=outside).status == 404, "all or nothing"
+    assert team.ask("POST", "/v1/import", rows, team.admin).json["imported"] == 2
+
+
+def test_a_damaged_row_of_an_import_is_the_callers_mistake(team):
+    team.ask("POST", "/v1/envelopes", {"target_agent": "bob", "task_summary": "w"}, team.admin)
+    row = team.ask("GET", "/v1/export?part=envelopes", key=team.admin).json["envelopes"][0]
+    for broken in ({"body": "{}"}, {"body": "no JSON"}, {"body": row["body"].replace('"w"', '"x"')}, {"digest": "0" * 64}):
+        team.refused(422, "invalid_field", "POST", "/v1/import", {"envelopes": [{**row, "id": "env-901", **broken}]}, team.admin,
+                     field="envelopes[0]")

@@ -24,7 +24,9 @@ IDS = {"memories": "ms-1", "envelopes": "env-1", "handoffs": "ho-1", "parked": "
 class Operation:
     def __init__(self, line):
         self.method, self.pattern, self.id, self.scope, self.tool, self.of, *names = line.split("\t")
-        self.names = [name.split("=") for name in names]
+        marks = [name.split("=") for name in names]
+        self.names = [(where, what) for where, what in marks if not what.startswith("scope:")]
+        self.needs = [(where, what.removeprefix("scope:")) for where, what in marks if what.startswith("scope:")]
 
     @property
     def is_open(self):
@@ -154,6 +156,24 @@ def test_each_operation_needs_its_scope(keyed, good):
         answer = keyed.ask(operation.method, operation.path(), body_of(operation), good[f"not {operation.scope}"])
         assert answer.status == 403 and answer.json["code"] == "forbidden", (operation, answer)
         assert answer.json["field"] == "Authorization" and operation.scope in answer.json["detail"], (operation, answer)
+
+
+NEEDS = [(o, where, scope) for o in CLOSED for where, scope in o.needs]
+
+
+@pytest.mark.parametrize("operation, where, scope", NEEDS, ids=lambda value: str(value))
+def test_what_needs_a_second_scope_is_refused_without_it(keyed, good, operation, where, scope):
+    field = "Authorization" if where == "all" else where.removeprefix("body.")
+    body = {} if where == "all" else {field: {}}
+    answer = keyed.ask(operation.method, operation.path(), body, good[f"not {scope}"])
+    assert answer.status == 403 and answer.json["code"] == "forbidden" and answer.json["field"] == field, answer
+    assert scope in answer.json["detail"], answer
+
+
+def test_what_needs_a_second_scope_is_marked():
+    assert {(o.id, where, scope) for o, where, scope in NEEDS} == {
+        ("handOff", "all", "read"), ("deliver", "body.envelope", "read"), ("ack", "body.then", "write"),
+        ("complete", "body.then", "write")}
 
 
 def test_no_operation_reaches_another_space(keyed, good):

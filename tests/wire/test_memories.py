@@ -10,7 +10,7 @@ TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
 PAST = "2020-01-01T00:00:00Z"
 FUTURE = "2999-01-01T00:00:00Z"
 MAX_ID = 1_099_511_627_775
-MAX_CHOSEN = 549_755_813_888  # the other half of the numbers is the space's
+CHOSEN_MAX_ID = 2**39
 
 
 # --- Storing ---------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_a_bad_tag_is_named_by_its_place(api):
     {"kind": "k" * 64},
     {"tags": [f"{i:0128d}" for i in range(64)]}, {"agent": "a" * 128}, {"task": "t" * 128},
     {"metadata": {"k": "x" * (16384 - len('{"k":""}'))}}, {"ttl_s": 1}, {"ttl_s": 3_155_760_000},
-    {"id": f"ms-{MAX_CHOSEN}"},
+    {"id": f"ms-{CHOSEN_MAX_ID}"},
 ], ids=lambda fields: next(iter(fields)))
 def test_what_is_at_the_limit_is_taken(api, fields):
     memory = api.ok("POST", "/v1/memories", {"content": "a", **fields}, status=201)
@@ -204,13 +204,20 @@ def test_an_id_that_is_taken_is_409_and_changes_nothing(api):
     assert api.store()["id"] == "ms-6"
 
 
-def test_after_the_highest_id_that_can_be_chosen_the_space_goes_on(api):
-    api.refused(422, "invalid_field", "POST", "/v1/memories", {"content": "a", "id": f"ms-{MAX_CHOSEN + 1}"}, field="id")
-    api.refused(422, "invalid_field", "POST", "/v1/memories", {"content": "a", "id": f"ms-{MAX_ID}"}, field="id")
-    api.store(id=f"ms-{MAX_CHOSEN}")
-    assert api.store()["id"] == f"ms-{MAX_CHOSEN + 1}"
+def test_after_the_highest_id_there_is_no_next_one_but_free_ones_can_be_given(api):
+    api.store()
+    row = api.ok("GET", "/v1/export?part=memories")["memories"][0]
+    api.ok("POST", "/v1/import", {"memories": [{**row, "id": f"ms-{MAX_ID}"}]})
+    api.refused(409, "id_taken", "POST", "/v1/memories", {"content": "a"}, field="id")
     assert api.store(id="ms-3")["id"] == "ms-3"
     assert api.count() == 3
+
+
+def test_above_the_highest_id_that_can_be_chosen_there_is_always_a_next_one(api):
+    for number in (CHOSEN_MAX_ID + 1, MAX_ID):
+        api.refused(422, "invalid_field", "POST", "/v1/memories", {"content": "a", "id": f"ms-{number}"}, field="id")
+    api.store(id=f"ms-{CHOSEN_MAX_ID}")
+    assert api.store()["id"] == f"ms-{CHOSEN_MAX_ID + 1}"
 
 
 # --- Batch -----------------------------------------------------------------------------------------

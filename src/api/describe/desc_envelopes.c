@@ -185,9 +185,10 @@ static const struct shape verdict = {.name = "Verdict", .fields = verdict_fields
 /* --- Operations --- */
 
 const struct description describe_pack = {
-	.id = "handOff", .tag = "envelopes", .scope = SCOPE_WRITE, .tool = "agent_handoff",
+	.id = "handOff", .tag = "envelopes", .scope = SCOPE_WRITE, .also = SCOPE_READ, .tool = "agent_handoff",
 	.summary = "Pack an envelope for another agent",
-	.says = "The body is a handoff, or a whole envelope of version 1 or 2 from which a new one is packed.",
+	.says = "The body is a handoff, or a whole envelope of version 1 or 2 from which a new one is packed. "
+		"With keys it needs the scope read, too: it tells what the memories say.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY, .from = FROM(struct pack, packing),
 	.headers = INPUT(DOC_TEXT("traceparent", 0, 0, "W3C trace context; kept in the envelope.")),
 	.body = {&shape_pack, &shape_envelope_1_input, &shape_envelope_2_input},

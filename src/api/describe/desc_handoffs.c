@@ -247,8 +247,8 @@ static enum problem_code read_to(const struct field *f, const struct json *value
 static const struct field deliver_fields[] = {
 	FIELD_ENVELOPE_ID("envelope_id", struct send, order.envelope, "An envelope that is stored. This or envelope.",
 			  .usually = "this or the next", .docs = "an envelope that is stored"),
-	DOC_OBJECT("envelope", "Packed and sent with one call, instead of envelope_id.",
-		   .read = read_envelope, .absent = lacks_envelope,
+	DOC_OBJECT("envelope", "Packed and sent with one call, instead of envelope_id. With keys it needs the scope "
+		   "read, too.", .read = read_envelope, NEEDS(SCOPE_READ), .absent = lacks_envelope,
 		   .schema = "'anyOf':[{'$ref':'#/components/schemas/Handoff'},"
 			     "{'$ref':'#/components/schemas/Envelope1Input'},"
 			     "{'$ref':'#/components/schemas/Envelope2Input'}]",

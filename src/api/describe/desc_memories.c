@@ -3,6 +3,7 @@
 #include "api/call.h"
 #include "api/describe/read.h"
 #include "api/describe/shapes.h"
+#include "api/describe/write.h"
 #include "api/page.h"
 #include "codec/json_member.h"
 #include "engine/memory/memory_change.h"
@@ -352,7 +353,13 @@ static void give_place(struct call *call, const void *from)
 	give_tag(call, from);
 }
 
-#define CHANGES .path_into = {INTO(struct memory_change, num)}, .from = FROM(struct memory_change, memory), \
+/* Nothing that somebody wrote. */
+static const struct shown told_blind[] = {
+	{"id", NULL}, {"version", NULL}, {"state", NULL}, {"pinned", NULL}, {"created_at", NULL}, {"updated_at", NULL},
+	{"forgotten_at", NULL}, {0},
+};
+
+#define CHANGES .blind = told_blind, .path_into = {INTO(struct memory_change, num)}, .from = FROM(struct memory_change, memory), \
 		.gives = give_tag
 
 #define ONE_MEMORY ANSWER(200, "The memory.", &shape_memory, .headers = GIVES_ETAG, .component = "Memory")

@@ -155,7 +155,8 @@ static enum problem_code read_then(const struct field *f, const struct json *val
 	DOC_OBJECT("then", "Handed on in the same transaction: what POST /v1/handoffs takes, but for wait_s. " \
 		   "The parent of an envelope that is packed is that of this handoff, unless another is named, or " \
 		   "new_root is true. " \
-		   "Where it is refused nothing is settled.", .read = read_then, \
+		   "Where it is refused nothing is settled. With keys it needs the scope write, too.", \
+		   .read = read_then, NEEDS(SCOPE_WRITE), \
 		   .schema = "'$ref':'#/components/schemas/Deliver'", \
 		   .docs = "handed on in the same transaction: see [One step, one call](#one-step-one-call)")
 

@@ -164,5 +164,5 @@ const struct description describe_import_rows = {
 	ANSWERS(ANSWER(200, "They are there.", OUTPUT(
 		COUNT_OF("imported", struct transfer_in, imported, "That were written."),
 		COUNT_OF("unchanged", struct transfer_in, unchanged, "That were there already.")))),
-	REFUSES(P_ID_TAKEN, P_ENVELOPE_DAMAGED, P_ENVELOPE_NOT_FOUND, P_CHANNEL_NOT_FOUND),
+	REFUSES(P_ID_TAKEN, P_ENVELOPE_NOT_FOUND, P_CHANNEL_NOT_FOUND),
 };

@@ -47,3 +47,26 @@ const char *scope_name(enum scope scope)
 
 	return names[scope];
 }
+
+unsigned scope_access(enum scope scope)
+{
+	switch (scope) {
+	case SCOPE_OPEN:
+		return 0;
+	case SCOPE_READ:
+		return ACCESS_READ;
+	case SCOPE_WRITE:
+		return ACCESS_WRITE;
+	case SCOPE_RECEIVE:
+		return ACCESS_RECEIVE;
+	default:
+		return ACCESS_ADMIN;
+	}
+}
+
+enum problem_code scope_check(const struct description *d, const struct access *access, struct problem *problem)
+{
+	enum problem_code code = access_check_scope(access, scope_access(d->scope), problem);
+
+	return code == P_OK && d->also ? access_check_scope(access, scope_access(d->also), problem) : code;
+}

@@ -16,6 +16,7 @@
 #define SPINE_API_DESCRIBE_DESCRIBE_H
 
 #include "codec/json.h"
+#include "core/access/access.h"
 #include "core/memory/memory_id.h"
 #include "core/problem.h"
 #include "net/http.h"
@@ -24,6 +25,7 @@ struct call;
 struct field;
 struct shape;
 struct shape_reader;
+struct shown;
 
 enum field_type {
 	TYPE_END,		/* ends a list of fields */
@@ -80,6 +82,15 @@ struct words {
 	int first;			/* the value of the first word */
 };
 
+/* What a key must be allowed to do. */
+enum scope {
+	SCOPE_OPEN = 1,			/* nothing: no key is needed */
+	SCOPE_READ,
+	SCOPE_WRITE,
+	SCOPE_RECEIVE,			/* take and settle work */
+	SCOPE_ADMIN,			/* run the server: settings, people's decisions, all spaces */
+};
+
 /* Whom a name in a request names. With keys, a name of the caller must be that of its key: reading refuses another. */
 enum field_names {
 	NAMES_NOBODY,
@@ -122,6 +133,7 @@ struct field {
 	const char *raw_unset;		/* of TYPE_RAW, and of JSON: what is written where there is none */
 	uint32_t given;			/* of an answer: INTO a bool, false where it is not set; 0: its value says it */
 	enum field_names names;		/* of a request */
+	enum scope needs;		/* of a request: a key must have this scope, too, to give it; 0: none */
 	bool is_nullable;		/* of an answer: null where it is not set */
 	bool is_maybe;			/* of an answer: absent where it is not set */
 	bool is_immutable;		/* refused in a patch */
@@ -138,6 +150,7 @@ struct field {
 /* For the end of a field of a request. */
 #define OF_CALLER .names = NAMES_CALLER
 #define OF_ANYBODY .names = NAMES_OTHER
+#define NEEDS(scope) .needs = (scope)
 
 /* For the end of a field of an answer. */
 #define NULLABLE .is_nullable = true
@@ -159,15 +172,6 @@ struct shape {
 #define SHAPE_HAS(s, m) .has_offset = _Generic(((s *)0)->m, unsigned: (uint32_t)offsetof(s, m))
 
 /* --- Operations --- */
-
-/* What a key must be allowed to do. */
-enum scope {
-	SCOPE_OPEN = 1,			/* nothing: no key is needed */
-	SCOPE_READ,
-	SCOPE_WRITE,
-	SCOPE_RECEIVE,			/* take and settle work */
-	SCOPE_ADMIN,			/* run the server: settings, people's decisions, all spaces */
-};
 
 enum takes {
 	TAKES_AGENT = 1 << 0,		/* Spine-Agent means something */
@@ -211,6 +215,8 @@ struct description {
 	const char *id;			/* operationId: clients depend on it */
 	const char *tag;
 	enum scope scope;
+	enum scope also;		/* a key must have this scope as well; 0: none */
+	const struct shown *blind;	/* what is told to a key without the scope read; NULL: all */
 	bool is_of_all;			/* it is about all spaces: a key of one space may not */
 	const char *is_of_nobody;	/* a key that is bound to an agent may not; why: "rows name other authors" */
 	const char *tool;		/* of MCP; NULL: none */
@@ -397,5 +403,9 @@ const struct field *shape_find(const struct shape *s, struct str name);
 /* NULL: there is none. */
 const struct operation *operation_find(const char *id);
 const char *scope_name(enum scope scope);
+/* The same as one of enum access_scope; 0: none. */
+unsigned scope_access(enum scope scope);
+/* Has the key all scopes that the operation needs? */
+enum problem_code scope_check(const struct description *d, const struct access *access, struct problem *problem);
 
 #endif

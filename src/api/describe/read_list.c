@@ -218,6 +218,19 @@ static enum problem_code check_immutable(const struct shape *s, const struct jso
 	return P_OK;
 }
 
+/* A field that a key of the operation's scope alone may not give. */
+static enum problem_code check_needs(const struct field *f, const struct json *obj, struct shape_reader *r)
+{
+	const struct json *value = f->needs ? json_get_str(obj, f->name) : NULL;
+	enum problem_code code = P_OK;
+
+	if (value && value->type != JSON_NULL)
+		code = access_check_scope(r->access, scope_access(f->needs), r->problem);
+	if (code != P_OK)
+		snprintf(r->problem->field, sizeof(r->problem->field), "%s", f->name.p);
+	return code;
+}
+
 /* Who may not name somebody learns nothing else about the request. In a patch null takes the name away. */
 static enum problem_code check_names(const struct shape *s, const struct json *obj, struct shape_reader *r)
 {
@@ -226,6 +239,9 @@ static enum problem_code check_names(const struct shape *s, const struct json *o
 	for (const struct field *f = s->fields; code == P_OK && f->type != TYPE_END; f++) {
 		const struct json *value = f->names ? json_get_str(obj, f->name) : NULL;
 
+		code = check_needs(f, obj, r);
+		if (code != P_OK)
+			return code;
 		if (f->type == TYPE_INCLUDE)
 			code = check_names(f->shape, obj, r);
 		else if (value && value->type == JSON_STRING)

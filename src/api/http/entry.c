@@ -81,22 +81,6 @@ static enum problem_code refuse_entry(struct api *api, struct http_req *req, enu
 
 /* --- Letting in --- */
 
-unsigned entry_scope(enum scope scope)
-{
-	switch (scope) {
-	case SCOPE_OPEN:
-		return 0;
-	case SCOPE_READ:
-		return ACCESS_READ;
-	case SCOPE_WRITE:
-		return ACCESS_WRITE;
-	case SCOPE_RECEIVE:
-		return ACCESS_RECEIVE;
-	default:
-		return ACCESS_ADMIN;
-	}
-}
-
 static bool is_open(const struct route *route)
 {
 	return route && (route->describes == NULL || route->describes->scope == SCOPE_OPEN);
@@ -120,7 +104,7 @@ enum problem_code entry_check(struct api *api, struct http_req *req, struct prob
 		return P_OK;
 	if (state != ACCESS_KEY_VALID)
 		return refuse_entry(api, req, state, problem);
-	return entry->route ? access_check_scope(access, entry_scope(entry->route->describes->scope), problem) : P_OK;
+	return entry->route ? scope_check(entry->route->describes, access, problem) : P_OK;
 }
 
 const struct entry *entry_of(struct api *api, struct http_req *req, struct problem *problem)

@@ -29,7 +29,5 @@ const struct entry *entry_of(struct api *api, struct http_req *req, struct probl
 extern const struct http_header entry_challenge[];
 /* The problem of who is not welcome any more. */
 enum problem_code entry_ended(struct problem *problem, const struct access *access);
-/* What a description's scope is to a key; 0: any key will do. */
-unsigned entry_scope(enum scope scope);
 
 #endif

@@ -20,7 +20,7 @@ bool inbox_may_listen(struct mcp_call *m, struct str agent)
 {
 	struct problem *problem = &m->call.op->problem;
 
-	return access_check_scope(m->access, entry_scope(describe_peek.scope), problem) == P_OK &&
+	return scope_check(&describe_peek, m->access, problem) == P_OK &&
 	       access_check_space(m->access, "Spine-Space", caller_space(&m->call), problem) == P_OK &&
 	       access_check_agent(m->access, "agent", agent, problem) == P_OK;
 }

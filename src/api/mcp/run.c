@@ -163,7 +163,7 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	call->body = (struct json){.type = JSON_OBJECT};
 	m->calls = d;
 	problem = &call->op->problem;
-	if (access_check_scope(m->access, entry_scope(d->scope), problem) != P_OK || caller_read(call) != P_OK)
+	if (scope_check(d, m->access, problem) != P_OK || caller_read(call) != P_OK)
 		return false;
 	if (m->agent.p && (decode_check_name(m->agent, "agent", AGENT_NAME_MAX, problem) != P_OK ||
 			   access_check_agent(m->access, "agent", m->agent, problem) != P_OK))

@@ -301,7 +301,7 @@ static bool is_forbidden(struct mcp_call *m)
 	struct problem problem = {0};
 
 	for (size_t i = 0; i < TOOL_CALLS_MAX && m->tool->calls[i]; i++)
-		if (access_check_scope(m->access, entry_scope(m->tool->calls[i]->scope), &problem) == P_OK)
+		if (scope_check(m->tool->calls[i], m->access, &problem) == P_OK)
 			return false;
 	m->call.op->problem = problem;
 	return problem.code != P_OK;

@@ -89,6 +89,31 @@ static struct json without_time(const struct json *entry, struct arena *arena)
 	return (struct json){.type = JSON_ARRAY, .count = NAMES, .items = members};
 }
 
+uint32_t assemble_foreign_step(const struct json *inherited, const struct json *steps, struct str agent,
+			       struct arena *arena)
+{
+	uint32_t before = inherited ? inherited->count : 0, i;
+	struct json keys = {.type = JSON_ARRAY, .count = before, .items = arena_calloc(arena, before + 1,
+										  sizeof(*keys.items))};
+	struct json_set known;
+
+	for (i = 0; i < before; i++)
+		keys.items[i] = without_time(&inherited->items[i], arena);
+	json_set_init(&known, &keys);
+	for (i = 0; i < steps->count; i++) {
+		const struct json *by = json_get(&steps->items[i], "agent");
+		struct json key;
+
+		if (by == NULL || by->type != JSON_STRING || str_eq(by->s, agent))
+			continue;
+		key = without_time(&steps->items[i], arena);
+		if (!json_set_has(&known, &key))
+			break;
+	}
+	json_set_release(&known);
+	return i;
+}
+
 /* Without what this hop has decided. */
 static struct json without_resolved(struct arena *arena, struct json open, const struct json *resolved)
 {

@@ -1,18 +1,67 @@
 #include "engine/delivery/need.h"
 
+#include "core/envelope/unpack.h"
+
+static bool is_id(struct str text, uint64_t num)
+{
+	struct memory_id id;
+
+	return memory_id_parse(text, &id) && id.num == num;
+}
+
+/* Does the envelope name it: as a reference, with its text or without, as one that it misses, or as one that it had no
+ * room for? */
+static bool is_named(const struct envelope *e, uint64_t num)
+{
+	for (size_t i = 0; i < e->ref_count; i++)
+		if (e->refs[i].id.num == num)
+			return true;
+	for (size_t i = 0; i < e->missing_count; i++)
+		if (is_id(e->missing[i].id, num))
+			return true;
+	for (size_t i = 0; i < e->trim_count; i++)
+		if (is_id(e->trimmed[i].id, num))
+			return true;
+	return false;
+}
+
+/* Who takes work may open what came with it. Everything else of the space is for who may read it. */
+static enum problem_code check_named(struct op *op, struct store_conn *c, const struct need *n, uint64_t envelope)
+{
+	struct envelope_row row;
+	struct envelope e;
+	enum problem_code code;
+
+	if (op->access == NULL || (op->access->scopes & (ACCESS_READ | ACCESS_ADMIN)))
+		return P_OK;
+	code = unpack_find(c, op->space, envelope, NULL, op->arena, &row, &op->problem);
+	if (code == P_OK)
+		code = unpack_skeleton(&row, op->arena, &e, &op->problem);
+	for (size_t i = 0; code == P_OK && i < n->count; i++) {
+		if (is_named(&e, n->ids[i].num))
+			continue;
+		code = problem_set(&op->problem, P_FORBIDDEN, NULL, "ms-%llu is not named in env-%llu, and key-%llu "
+				   "lacks the scope read; ask for what the envelope names, or use a key that has it",
+				   (unsigned long long)n->ids[i].num, (unsigned long long)envelope,
+				   (unsigned long long)op->access->key);
+		problem_prefix(&op->problem, "refs", i);
+	}
+	return code;
+}
+
 static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct need *n = (struct need *)op;
-	enum problem_code code = memory_lookup_all(op, c, n->ids, n->count, &n->lookup);
 	struct handoff_row row;
-	enum store_status status;
+	enum store_status status = op->space ? store_handoff_get(c, op->space, n->settle.one.num, op->arena, &row)
+					     : STORE_NOT_FOUND;
+	enum problem_code code = status == STORE_OK ? check_named(op, c, n, row.envelope) : P_OK;
 
-	if (code != P_OK || n->lookup.found_count == 0)
-		return code;
-	status = store_handoff_get(c, op->space, n->settle.one.num, op->arena, &row);
+	if (code == P_OK)
+		code = memory_lookup_all(op, c, n->ids, n->count, &n->lookup);
 	/* That there is no such handoff is for the run to say. */
-	if (status == STORE_NOT_FOUND)
-		return P_OK;
+	if (code != P_OK || n->lookup.found_count == 0 || status == STORE_NOT_FOUND)
+		return code;
 	return status == STORE_OK ? memory_lookup_guard(op, c, row.envelope, &n->lookup) : op_stored(op, status);
 }
 

@@ -241,6 +241,24 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c, struct 
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
+/* The key of an agent tells what that agent did. What others did stands in the envelope before, where it was told by
+ * them; it may be said again. */
+static enum problem_code check_history(struct op *op, const struct packing *p, const struct envelope *before)
+{
+	const struct json *steps = &p->draft.history;
+	uint32_t at;
+	enum problem_code code;
+
+	if (op->access == NULL || op->access->agent.p == NULL || steps->type != JSON_ARRAY)
+		return P_OK;
+	at = assemble_foreign_step(before ? &before->history : NULL, steps, op->access->agent, op->arena);
+	if (at == steps->count)
+		return P_OK;
+	code = access_check_agent(op->access, "agent", json_get(&steps->items[at], "agent")->s, &op->problem);
+	problem_prefix(&op->problem, p->is_v1 || p->is_v2 ? "history" : "execution_history", at);
+	return code;
+}
+
 static enum problem_code prepare_packing(struct op *op, struct store_conn *c, struct packing *p)
 {
 	struct assemble_input in = {
@@ -263,7 +281,9 @@ static enum problem_code prepare_packing(struct op *op, struct store_conn *c, st
 	if (code != P_OK)
 		return code;
 	sort_out(op, p, in.repacks ? in.repacks : in.parent);
-	code = hold_later(op, c, p, &in);
+	code = check_history(op, p, in.repacks ? in.repacks : in.parent);
+	if (code == P_OK)
+		code = hold_later(op, c, p, &in);
 	if (code == P_OK)
 		code = find_next_agent(op, c, p, in.parent);
 	if (code == P_OK)

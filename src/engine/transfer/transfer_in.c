@@ -31,6 +31,15 @@ static enum problem_code refuse(struct writing *w, enum problem_code code, const
 	return problem_set(&w->t->op.problem, code, arena_cstr(w->t->op.arena, str_of(field)), "%s %s", field, what);
 }
 
+static enum problem_code refuse_trust(struct writing *w, enum trust claimed)
+{
+	const struct access *access = w->t->op.access;
+
+	return refuse(w, P_FORBIDDEN, arena_printf(w->t->op.arena, "says that it has the trust %s, and what key-%llu "
+		"stores has the trust %s at most; import it with a key that has that trust", memory_trust_name(claimed),
+		(unsigned long long)access->key, memory_trust_name(access->trust)).p);
+}
+
 static enum problem_code refuse_taken(struct writing *w)
 {
 	return refuse(w, P_ID_TAKEN, "has a number that is taken by another one; import into a space that is empty, or "
@@ -177,7 +186,10 @@ static enum problem_code read_body(struct writing *w, struct envelope_row *row)
 	uint64_t *nums;
 
 	if (unpack_skeleton(row, op->arena, &e, &op->problem) != P_OK)
-		return refuse(w, P_ENVELOPE_DAMAGED, "has a body that is no envelope");
+		return refuse(w, P_INVALID_FIELD, "has a body that is no envelope");
+	/* It is sealed, so its trust cannot be lowered as that of a memory is. */
+	if (op->access && envelope_trust(&e) < op->access->trust)
+		return refuse_trust(w, envelope_trust(&e));
 	nums = arena_calloc(op->arena, e.ref_count + 1, sizeof(*nums));
 	for (size_t i = 0; i < e.ref_count; i++)
 		if (str_is(e.refs[i].kind, RESULT_KIND))
@@ -198,11 +210,11 @@ static enum problem_code verify(struct writing *w, uint64_t num)
 	enum unpack_verdict verdict = UNPACK_DAMAGED;
 	enum problem_code code = unpack_verify_one(w->c, op->space, num, op->arena, &verdict, &op->problem);
 
-	if (code != P_OK)
+	if (code != P_OK && code != P_ENVELOPE_DAMAGED)
 		return code;
-	if (verdict == UNPACK_DAMAGED || verdict == UNPACK_UNCHAINED)
-		return refuse(w, P_ENVELOPE_DAMAGED, "does not match its digest, or its parent or a memory that it "
-						     "refers to was not imported before it");
+	if (code != P_OK || verdict == UNPACK_DAMAGED || verdict == UNPACK_UNCHAINED)
+		return refuse(w, P_INVALID_FIELD, "does not match its digest, or its parent or a memory that it "
+						   "refers to was not imported before it");
 	return P_OK;
 }
 
