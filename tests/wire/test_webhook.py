@@ -501,7 +501,7 @@ def test_many_handoffs_all_arrive_once(desk, hook):
 # --- The secret --------------------------------------------------------------------------------------
 
 
-def test_a_secret_is_made_told_once_and_kept(desk):
+def test_a_secret_is_made_kept_and_told_where_the_webhook_is_registered(desk):
     settings = {"webhook": "http://127.0.0.1:1/"}
     put = desk.ok("PUT", "/v1/agents/worker", settings)
     assert len(base64.b64decode(put["webhook_secret"].removeprefix("whsec_"), validate=True)) == 32

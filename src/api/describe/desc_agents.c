@@ -40,8 +40,8 @@ static const struct field settings_fields[] = {
 		 .docs = "where its handoffs are posted, instead of its fetching them"),
 	DOC_TEXT("webhook_secret", 0, 0, "What signs the posts; made up where it is absent.",
 		 .usually = "made by the server",
-		 .docs = "what posts are signed with: `whsec_` and the base64 of 24 to 64 bytes; answered by `PUT` "
-			 "only, null elsewhere, kept until another is given"),
+		 .docs = "what posts are signed with: `whsec_` and the base64 of 24 to 64 bytes; answered by every "
+			 "`PUT` that names a webhook, the same again until another is given, and null elsewhere"),
 	FIELDS_END,
 };
 static const struct shape settings = {.name = "AgentSettings", .fields = settings_fields, .is_input = true};
