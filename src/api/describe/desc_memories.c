@@ -359,8 +359,8 @@ static const struct shown told_blind[] = {
 	{"forgotten_at", NULL}, {0},
 };
 
-#define CHANGES .blind = told_blind, .path_into = {INTO(struct memory_change, num)}, .from = FROM(struct memory_change, memory), \
-		.gives = give_tag
+#define CHANGES .blind = told_blind, .path_into = {INTO(struct memory_change, num)}, \
+		.from = FROM(struct memory_change, memory), .gives = give_tag
 
 #define ONE_MEMORY ANSWER(200, "The memory.", &shape_memory, .headers = GIVES_ETAG, .component = "Memory")
 
