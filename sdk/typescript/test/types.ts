@@ -21,7 +21,7 @@ export async function knows(spine: MemorySpine): Promise<void> {
 	const memory = await spine.store("x", { tags: ["a"] as const, expiresAt: new Date(), importance: "high" });
 	same<typeof memory, Memory>();
 	same<typeof memory.createdAt, Date>();
-	same<typeof memory.state, "active" | "superseded" | "expired" | "forgotten">();
+	same<typeof memory.state, "active" | "superseded" | "expired" | "forgotten" | "quarantined">();
 	const envelope = await spine.pack("a", "b", { parent: "env-1", constraints: { x: 1, y: [true, null] } });
 	same<typeof envelope, Envelope>();
 	const dry = await spine.pack("a", "b", { dryRun: true });
