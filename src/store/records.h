@@ -10,8 +10,8 @@ enum trust { TRUST_SYSTEM, TRUST_USER, TRUST_AGENT, TRUST_EXTERNAL };
 
 /* Numbers fit into 40 bits, so that space and number make one integer key that grows. */
 #define MEMORY_NUM_MAX ((UINT64_C(1) << 40) - 1)
-/* The highest that a caller may choose. The other half is for the space to give: at a million memories a second it lasts
- * for six days, at what a disk really takes for years; and no choice can use it up. */
+/* The highest that a caller may choose. The other half is for the space to give, and no choice can use it up: at a
+ * thousand memories a second it lasts for 17 years. */
 #define MEMORY_NUM_CHOSEN_MAX (UINT64_C(1) << 39)
 
 /* One version of a memory, together with the state that all its versions share. Text is UTF-8; p == NULL means not set.

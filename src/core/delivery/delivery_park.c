@@ -113,9 +113,9 @@ static enum problem_code park_page(struct delivery *d, struct handoff_row *page,
 
 static enum problem_code nothing_of(const struct delivery_parking *order, struct problem *problem)
 {
-	return problem_set(problem, P_FORBIDDEN, "id", "no handoff of env-%llu was sent by \"%.*s\", or is with it; the "
-			   "key of an agent parks only what that agent has sent or has", (unsigned long long)
-			   order->envelope, STR_ARG(order->only_of));
+	return problem_set(problem, P_FORBIDDEN, "id", "no handoff of env-%llu was sent by \"%.*s\", or is with it; "
+			   "the key of an agent parks only what that agent has sent or has",
+			   (unsigned long long)order->envelope, STR_ARG(order->only_of));
 }
 
 enum problem_code delivery_park(struct delivery *d, const struct delivery_parking *order, struct handoff_row *ret,
