@@ -15,6 +15,7 @@ static void every_receiver_of_a_large_publish_is_parked(void **state)
 	struct temp_store *t = *state;
 	uint64_t random = 1;
 	struct delivery d = step(t, &random);
+	struct delivery_parking enough = {.envelope = 1, .to = STR("agent000"), .reason = STR("enough")};
 	struct target_counts counts;
 	struct handoff_row h;
 	struct problem problem;
@@ -27,7 +28,7 @@ static void every_receiver_of_a_large_publish_is_parked(void **state)
 
 		assert_int_equal(delivery_send(&d, &order, &h, &problem), P_OK);
 	}
-	assert_int_equal(delivery_park(&d, 1, STR("agent000"), STR_NULL, STR("enough"), &h, &problem), P_OK);
+	assert_int_equal(delivery_park(&d, &enough, &h, &problem), P_OK);
 	assert_int_equal(h.num, RECEIVERS);
 	assert_int_equal(h.state, HANDOFF_PARKED);
 	must(store_commit(t->c));
@@ -49,6 +50,7 @@ static void what_was_acked_stays_acked(void **state)
 	uint64_t random = 1;
 	struct delivery d = step(t, &random);
 	struct delivery_order order = {.envelope = 1, .to = STR("ann"), .priority = -1};
+	struct delivery_parking enough = {.envelope = 1, .to = STR("ann"), .reason = STR("enough")};
 	struct delivery_answer ack = {.verb = VERB_ACK, .lease = 1};
 	struct handoff_row h, untouched = {.num = 77};
 	struct problem problem;
@@ -57,8 +59,7 @@ static void what_was_acked_stays_acked(void **state)
 	assert_int_equal(delivery_send(&d, &order, &h, &problem), P_OK);
 	assert_int_equal(delivery_take(&d, STR("ann"), 0, STR_NULL, &h, &problem), P_OK);
 	assert_int_equal(delivery_settle(&d, h.num, &ack, &h, &problem), P_OK);
-	assert_int_equal(delivery_park(&d, 1, STR("ann"), STR_NULL, STR("enough"), &untouched, &problem),
-			 P_ALREADY_SETTLED);
+	assert_int_equal(delivery_park(&d, &enough, &untouched, &problem), P_ALREADY_SETTLED);
 	assert_non_null(strstr(problem.detail, "acked"));
 	assert_int_equal(untouched.num, 77);
 	must(store_commit(t->c));

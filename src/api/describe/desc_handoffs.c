@@ -252,7 +252,8 @@ static const struct field deliver_fields[] = {
 		   .schema = "'anyOf':[{'$ref':'#/components/schemas/Handoff'},"
 			     "{'$ref':'#/components/schemas/Envelope1Input'},"
 			     "{'$ref':'#/components/schemas/Envelope2Input'}]",
-		   .docs = "what `POST /v1/envelopes` takes: it is packed and sent in one transaction"),
+		   .docs = "what `POST /v1/envelopes` takes: it is packed and sent in one transaction. With keys it "
+			   "needs the scope `read`, too"),
 	FIELD_AGENT("to", struct send, order.to, "Who gets it; the envelope's own receiver where absent.",
 		    .read = read_to, .usually = "the envelope's receiver", .docs = "an agent"),
 	FIELD_SECONDS("wait_s", struct send, order.wait_ms, 0, SEND_WAIT_MAX_MS,

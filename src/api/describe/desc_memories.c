@@ -256,7 +256,8 @@ static const struct field memory_input_fields[] = {
 			.bit = MEMORY_HAS_ID, .is_immutable = true,
 			.docs = "`ms-` and a number from 1 to 1,099,511,627,775 without leading zeros. The server "
 				"counts up, one sequence a space. A free number may be given (409 `id_taken` where it "
-				"is not free); the sequence goes on above the highest"),
+				"is not free), at most 549,755,813,888 (422 above it), so that there always is a next "
+				"one; the sequence goes on above the highest"),
 	FIELD_MEMORY_ID("supersedes", struct memory_draft, supersedes, "The memory that this one replaces.",
 			.bit = MEMORY_HAS_SUPERSEDES, .is_immutable = true,
 			.docs = "id of the memory that this one replaces (404 `memory_not_found`, 409 "

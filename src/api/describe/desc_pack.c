@@ -126,7 +126,8 @@ static const struct field pack_fields[] = {
 		      "Appended to the parent's.", .usually = "`[]`", .items = STEPS,
 		      .docs = "`[{\"agent\",\"action\",\"decision\"?,\"why\"?,\"memory_id\"?,\"at\"?}]`: appended to "
 			      "the parent's; entries that are there already are not doubled. One without `at` gets the "
-			      "time of the envelope"),
+			      "time of the envelope. With the key of an agent an entry that names another agent, and "
+			      "that the parent does not have, is 403"),
 	FIELD_OBJECT("expected_output", struct packing, draft.expected_output,
 		     "format, length, schema, criteria, and whatever else the receiver should know.", .usually = "`{}`",
 		     .docs = "`format`, `length`, `schema`, `criteria[]`, and whatever else the receiver should know"),

@@ -158,7 +158,8 @@ static enum problem_code read_then(const struct field *f, const struct json *val
 		   "Where it is refused nothing is settled. With keys it needs the scope write, too.", \
 		   .read = read_then, NEEDS(SCOPE_WRITE), \
 		   .schema = "'$ref':'#/components/schemas/Deliver'", \
-		   .docs = "handed on in the same transaction: see [One step, one call](#one-step-one-call)")
+		   .docs = "handed on in the same transaction: see [One step, one call](#one-step-one-call). With " \
+			   "keys it needs the scope `write`, too")
 
 /* --- The calls --- */
 

@@ -304,6 +304,8 @@ static void put_operation(struct json_writer *w, const struct operation *o)
 	put_answers(w, d);
 	put_problems(w, d);
 	json_member_cstr(w, "x-spine-scope", scope_name(d->scope));
+	if (d->also)
+		json_member_cstr(w, "x-spine-scope-also", scope_name(d->also));
 	if (d->scope == SCOPE_OPEN) {
 		json_key(w, "security");
 		json_put_raw(w, STR("[]"));
