@@ -72,7 +72,7 @@ $(OUT)/third-party.txt: scripts/third-party $(BIN)
 TARBALL = memory-spine-$(VERSION)-linux-$(shell uname -m)
 TARBALL_DIR = build/tarball/$(TARBALL)
 TARBALL_PACKAGES = libuv1-dev libsqlite3-dev libutf8proc-dev libstemmer-dev libsimdjson-dev
-TARBALL_LIBS = -Wl,-Bstatic -luv_a -lsqlite3 -lutf8proc -lstemmer -Wl,-Bdynamic -lsimdjson -lcurl -lcrypto -lm -ldl -pthread
+TARBALL_LIBS = -Wl,-Bstatic -luv_a -lsqlite3 -lutf8proc -lstemmer -Wl,-Bdynamic -lsimdjson -lcurl -lssl -lcrypto -lm -ldl -pthread
 SIMDJSON_SO = $(shell ldconfig -p | sed -n 's/^\t\(libsimdjson[.]so[.][0-9]*\) .*/\1/p' | head -n 1)
 
 tarball: build	## build/memory-spine-VERSION-linux-ARCH.tar.gz: unpack, and run bin/spine
