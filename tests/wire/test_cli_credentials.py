@@ -88,7 +88,7 @@ def test_wait_tail_and_receive_go_with_a_key_and_end_without(spine, locked):
     spine.ok("send", "--to", "coder", "Go.", "--key-file", locked.admin)
     assert spine("wait", "coder", "--timeout", "0", "--key-file", worker).code == WORK
     assert spine("wait", "coder", "--timeout", "60s").code == 1
-    tail = spine("tail", "--after", "0", "--count", "1", "--key-file", worker)
+    tail = spine("tail", "--after", "0", "--type", "handoff.queued", "--count", "1", "--key-file", worker)
     assert tail.code == OK and "handoff.queued" in tail.out
     refused = spine("tail", "--after", "0")
     assert refused.code == FAILED and "--key-file" in refused.err
