@@ -216,7 +216,8 @@ static bool finish_op(struct workload *w, struct op *op, struct caller *caller)
 		w->acked++;
 		return true;
 	}
-	if (!w->may_fail || (op->problem.code != P_STORE_FULL && op->problem.code != P_STORE_FAILED))
+	if (!w->may_fail || (op->problem.code != P_STORE_FULL && op->problem.code != P_STORE_FAILED &&
+			      op->problem.code != P_OUTCOME_UNKNOWN && op->problem.code != P_STORE_DAMAGED))
 		workload_fail("%s: %s (%s)", op->kind->name, problem_kind(op->problem.code)->name, op->problem.detail);
 	w->refused++;
 	return false;

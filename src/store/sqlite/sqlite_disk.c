@@ -56,6 +56,24 @@ static bool write_whole(int fd, const char *data, size_t len)
 	return true;
 }
 
+bool sqlite_disk_write_at(int fd, const void *data, size_t len, off_t at)
+{
+	const char *p = data;
+
+	while (len > 0) {
+		ssize_t n = pwrite(fd, p, len, at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		at += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
 /* On macOS fsync() leaves it to the disk when it writes its cache; some file systems know only that. */
 static bool sync_descriptor(int fd)
 {

@@ -69,7 +69,7 @@ bool sqlite_extent_note(int fd, const unsigned char salt[8], uint64_t frames)
 	memcpy(bytes + 8, salt, 8);
 	put_64(bytes + 16, frames);
 	put_64(bytes + 24, sqlite_seal_of(bytes, 24, 0));
-	return fd >= 0 && pwrite(fd, bytes, sizeof(bytes), 0) == sizeof(bytes);
+	return fd >= 0 && sqlite_disk_write_at(fd, bytes, sizeof(bytes), 0);
 }
 
 bool sqlite_extent_clear(int fd)
@@ -97,14 +97,19 @@ enum read { READ_NONE, READ_OTHER, READ_NOTE };
 
 static enum read read_note(const char *path, struct note *ret)
 {
+	static const unsigned char none[NOTE_BYTES];
 	unsigned char bytes[NOTE_BYTES], seal[8];
 	char *file = note_path(path);
 	int fd = sqlite_disk_open(file, O_RDONLY, 0);
 	ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : 0;
-	enum read what = fd >= 0 ? READ_OTHER : READ_NONE;
+	enum read what = n == 0 ? READ_NONE : READ_OTHER;
 
 	*ret = (struct note){0};
-	if (n == sizeof(bytes)) {
+	/* It has its name, or its name and its size, and nothing else: the power went before its first bytes were on
+	 * the disk. */
+	if (n == sizeof(bytes) && memcmp(bytes, none, sizeof(bytes)) == 0) {
+		what = READ_NONE;
+	} else if (n == sizeof(bytes)) {
 		put_64(seal, sqlite_seal_of(bytes, 24, 0));
 		if (memcmp(bytes, name, 8) == 0 && memcmp(bytes + 24, seal, 8) == 0) {
 			memcpy(ret->salt, bytes + 8, 8);
