@@ -56,7 +56,25 @@ static bool write_whole(int fd, const char *data, size_t len)
 	return true;
 }
 
-bool sqlite_disk_write_at(int fd, const void *data, size_t len, off_t at)
+ssize_t sqlite_disk_read(int fd, void *ret, size_t len, off_t at)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		ssize_t n = pread(fd, (char *)ret + got, len - got, at + (off_t)got);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return n;
+		if (n == 0)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+bool sqlite_disk_write(int fd, const void *data, size_t len, off_t at)
 {
 	const char *p = data;
 

@@ -69,7 +69,7 @@ bool sqlite_extent_note(int fd, const unsigned char salt[8], uint64_t frames)
 	memcpy(bytes + 8, salt, 8);
 	put_64(bytes + 16, frames);
 	put_64(bytes + 24, sqlite_seal_of(bytes, 24, 0));
-	return fd >= 0 && sqlite_disk_write_at(fd, bytes, sizeof(bytes), 0);
+	return fd >= 0 && sqlite_disk_write(fd, bytes, sizeof(bytes), 0);
 }
 
 bool sqlite_extent_clear(int fd)
@@ -101,7 +101,7 @@ static enum read read_note(const char *path, struct note *ret)
 	unsigned char bytes[NOTE_BYTES], seal[8];
 	char *file = note_path(path);
 	int fd = sqlite_disk_open(file, O_RDONLY, 0);
-	ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : 0;
+	ssize_t n = fd >= 0 ? sqlite_disk_read(fd, bytes, sizeof(bytes), 0) : 0;
 	enum read what = n == 0 ? READ_NONE : READ_OTHER;
 
 	*ret = (struct note){0};
@@ -133,10 +133,12 @@ static uint64_t walk(const char *log, sqlite_log_seen *seen, void *ctx, unsigned
 	uint64_t good = 0;
 
 	memset(ret_salt, 0, 8);
-	if (fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) && sqlite_log_header_holds(header)) {
+	if (fd >= 0 && sqlite_disk_read(fd, header, sizeof(header), 0) == sizeof(header) &&
+	    sqlite_log_header_holds(header)) {
 		memcpy(ret_salt, header + 16, 8);
 		memcpy(sum, header + 24, 8);
-		while (pread(fd, frame, FRAME_BYTES, (off_t)(SQLITE_LOG_HEADER + good * FRAME_BYTES)) == FRAME_BYTES &&
+		while (sqlite_disk_read(fd, frame, FRAME_BYTES, (off_t)(SQLITE_LOG_HEADER + good * FRAME_BYTES)) ==
+			       FRAME_BYTES &&
 		       memcmp(frame + 8, header + 16, 8) == 0 &&
 		       sqlite_log_frame_holds(header[3] & 1, sum, frame, frame + SQLITE_FRAME_HEADER)) {
 			memcpy(sum, frame + 16, 8);

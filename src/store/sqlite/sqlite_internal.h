@@ -259,8 +259,9 @@ bool sqlite_make_directory(const char *data_dir, struct buf *error);
 /* sqlite_disk.c: what the system does; errno says why not. */
 int sqlite_disk_open(const char *path, int flags, mode_t mode);
 bool sqlite_disk_truncate(int fd, off_t size);
-/* All of it, however many calls that takes. */
-bool sqlite_disk_write_at(int fd, const void *data, size_t len, off_t at);
+/* All of it, however many calls that takes; reading ends at the end of the file. */
+ssize_t sqlite_disk_read(int fd, void *ret, size_t len, off_t at);
+bool sqlite_disk_write(int fd, const void *data, size_t len, off_t at);
 /* Copied and synced; the name is not. */
 bool sqlite_disk_copy(const char *from, const char *to);
 /* Make sure that a file, or a new name in the directory of path, survives a power loss. */

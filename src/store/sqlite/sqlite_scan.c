@@ -68,8 +68,8 @@ static int kind_of(const struct scan *s, uint32_t page, uint32_t *ret_parent)
 	unsigned char entry[MAP_ENTRY];
 
 	if (map == 0 || map >= page ||
-	    pread(s->fd, entry, sizeof(entry), (off_t)(map - 1) * SQLITE_PAGE_BYTES + MAP_ENTRY * (page - map - 1)) !=
-		    sizeof(entry))
+	    sqlite_disk_read(s->fd, entry, sizeof(entry),
+			     (off_t)(map - 1) * SQLITE_PAGE_BYTES + MAP_ENTRY * (page - map - 1)) != sizeof(entry))
 		return 0;
 	*ret_parent = sqlite_log_number(entry + 1);
 	return entry[0];
@@ -129,7 +129,8 @@ static void tell(const struct scan *s, uint32_t page, const char *what)
 
 static bool read_page(const struct scan *s, uint32_t page, unsigned char *ret)
 {
-	return pread(s->fd, ret, SQLITE_PAGE_BYTES, (off_t)(page - 1) * SQLITE_PAGE_BYTES) == SQLITE_PAGE_BYTES;
+	return sqlite_disk_read(s->fd, ret, SQLITE_PAGE_BYTES, (off_t)(page - 1) * SQLITE_PAGE_BYTES) ==
+	       SQLITE_PAGE_BYTES;
 }
 
 /* Room that the file was given, and nothing was written to: a free page may be that. */
@@ -173,8 +174,8 @@ static uint32_t count_pages(int fd)
 	if (fstat(fd, &st) == 0)
 		pages = (uint32_t)((st.st_size + SQLITE_PAGE_BYTES - 1) / SQLITE_PAGE_BYTES);
 	/* A header that is damaged may count anything: one that was cut to half is believed. */
-	if (pread(fd, counted, sizeof(counted), COUNT_AT) == sizeof(counted) && sqlite_log_number(counted) > pages &&
-	    sqlite_log_number(counted) / 2 <= pages)
+	if (sqlite_disk_read(fd, counted, sizeof(counted), COUNT_AT) == sizeof(counted) &&
+	    sqlite_log_number(counted) > pages && sqlite_log_number(counted) / 2 <= pages)
 		pages = sqlite_log_number(counted);
 	return pages;
 }
