@@ -134,7 +134,8 @@ class Client:
         return answer.status, value
 
     def note_refusal(self, what: str, status: int, problem: dict) -> None:
-        if status not in REFUSALS:
+        is_unknown = status == 500 and problem.get("code") == "outcome_unknown"  # in the transaction whose sync failed
+        if status not in REFUSALS and not is_unknown:
             raise Wrong(f"{what} is answered {status}: {problem}")
         if not problem.get("detail") or not problem.get("code"):
             raise Wrong(f"{what} is refused without a reason: {problem}")
@@ -162,7 +163,7 @@ def tell(client: Client) -> None:
         settle(client, handoff)
     if last:
         status, _ = client.call("DELETE", f"/v1/memories/{last}")
-        if status in (0, 503):  # after a failed sync nobody knows
+        if status in (0, 500):  # nobody was told, or nobody knows; what is answered 503 is not there
             story.unsure.add(last)
         if status in (200, 204):
             story.forgotten.add(last)
