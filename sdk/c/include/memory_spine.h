@@ -208,6 +208,12 @@ MS_API ms_status ms_store(ms_client *client, const ms_memory *memory, ms_answer 
 /* Reads one: "ms-1", or a version of it, "ms-1@2". One that was forgotten is answered, too: its "state" says so. */
 MS_API ms_status ms_get(ms_client *client, const char *id, ms_answer **ret, ms_error *ret_error);
 
+/* Reads up to 1,000, at "/memories" of the answer in the order of the ids, each once; "/missing" has those that are not
+ * there, each with its "reason". ids ends with NULL. What one answer of the server has no room for is asked for again,
+ * so that all of it is here; each such request has the time of a call. More than max_answer_bytes together is
+ * MS_BAD_ANSWER. */
+MS_API ms_status ms_fetch(ms_client *client, const char *const *ids, ms_answer **ret, ms_error *ret_error);
+
 typedef struct ms_search_options {
 	const char *query;			/* words; NULL: all memories, the newest first */
 	int limit;				/* 0: 20; at most 1,000 */
@@ -342,8 +348,8 @@ MS_API ms_status ms_nack(ms_work *work, const char *reason, int64_t delay_ms, ms
 MS_API ms_status ms_release(ms_work *work, const char *reason, int64_t delay_ms, ms_answer **ret, ms_error *ret_error);
 /* Refuses it for good: it goes to a fallback, or is parked for a person. */
 MS_API ms_status ms_reject(ms_work *work, const char *reason, ms_answer **ret, ms_error *ret_error);
-/* Fetches memories that the envelope had no room for, at "/memories" of the answer. ids ends with NULL. Renews the
- * lease. */
+/* Fetches memories that the envelope had no room for, at "/memories" and "/missing" of the answer, as ms_fetch() does.
+ * ids ends with NULL. Renews the lease. */
 MS_API ms_status ms_need(ms_work *work, const char *const *ids, ms_answer **ret, ms_error *ret_error);
 
 /* --- Many receivers -------------------------------------------------------------------------------------------- */

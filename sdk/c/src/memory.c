@@ -1,7 +1,8 @@
-/* Memories: store, read, search, pin, forget. */
+/* Memories: store, read, fetch, search, pin, forget. */
 #include "call.h"
 
 #include "error.h"
+#include "fetch.h"
 
 #include <stdio.h>
 
@@ -32,6 +33,18 @@ ms_status ms_store(ms_client *client, const ms_memory *memory, ms_answer **ret, 
 ms_status ms_get(ms_client *client, const char *id, ms_answer **ret, ms_error *ret_error)
 {
 	return msi_call_one(client, "readMemory", "id", id, ret, ret_error);
+}
+
+ms_status ms_fetch(ms_client *client, const char *const *ids, ms_answer **ret, ms_error *ret_error)
+{
+	static const struct msi_fetch how = {.operation = "fetchMemories", .list = "ids"};
+
+	if (ids == NULL) {
+		if (ret)
+			*ret = NULL;
+		return msi_error_invalid(ret_error, "ids", "ids must be given");
+	}
+	return msi_fetch(client, &how, ids, ret, ret_error);
 }
 
 ms_status ms_pin(ms_client *client, const char *id, ms_answer **ret, ms_error *ret_error)

@@ -4,6 +4,7 @@
 #include "call.h"
 #include "envelope.h"
 #include "error.h"
+#include "fetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,9 +178,14 @@ static void begin(const ms_work *work, struct msi_body *b, ms_error *ret_error)
 }
 
 /* In the name of the receiver; of a name that cannot be a header the server knows from the lease whose it is. */
+static const char *settler(const ms_work *work)
+{
+	return msi_client_is_header_safe(work->to) ? work->to : "";
+}
+
 static ms_status settle(ms_work *work, const char *verb, struct msi_body *b, ms_answer **ret, ms_error *ret_error)
 {
-	ms_request request = {.operation = verb, .agent = msi_client_is_header_safe(work->to) ? work->to : ""};
+	ms_request request = {.operation = verb, .agent = settler(work)};
 
 	return msi_call_with(work->client, &request, b, "id", work->id, ret, ret_error);
 }
@@ -274,9 +280,10 @@ ms_status ms_reject(ms_work *work, const char *reason, ms_answer **ret, ms_error
 
 ms_status ms_need(ms_work *work, const char *const *ids, ms_answer **ret, ms_error *ret_error)
 {
-	struct msi_body b;
+	struct msi_fetch how = {
+		.operation = "need", .list = "refs", .handoff = work->id, .lease = work->lease,
+		.agent = settler(work),
+	};
 
-	begin(work, &b, ret_error);
-	msi_body_list(&b, "refs", ids);
-	return settle(work, "need", &b, ret, ret_error);
+	return msi_fetch(work->client, &how, ids, ret, ret_error);
 }

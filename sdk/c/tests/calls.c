@@ -58,6 +58,68 @@ static void test_the_same_key_stores_once(void)
 	ms_answer_free(again);
 }
 
+enum { LARGE = 255000, LARGE_COUNT = 34 };	/* together more than the 8 MiB of an answer */
+
+static const char *large_ids[LARGE_COUNT + 2];	/* and one that is not there */
+
+static void store_large(ms_answer **stored)
+{
+	static char text[LARGE + 1];
+
+	memset(text, 'a', LARGE);
+	for (int i = 0; i < LARGE_COUNT; i++) {
+		WELL(ms_store(spine, &(ms_memory){.content = text}, &stored[i], &error));
+		large_ids[i] = ms_id(stored[i]);
+	}
+	large_ids[LARGE_COUNT] = "ms-999999";
+}
+
+static void check_large(ms_answer *answer)
+{
+	const ms_json *memories = ms_json_get(ms_answer_json(answer), "memories");
+
+	CHECK(ms_json_count(memories) == LARGE_COUNT);
+	for (int i = 0; i < LARGE_COUNT; i++)
+		CHECK(same(ms_json_text(ms_json_get(ms_json_at(memories, (size_t)i), "id"), NULL), large_ids[i]));
+	CHECK(ms_json_count(ms_json_get(ms_answer_json(answer), "missing")) == 1);
+	CHECK(same(text_at(answer, "/missing/0/id"), "ms-999999"));
+	CHECK(same(text_at(answer, "/missing/0/reason"), "unknown"));
+	ms_answer_free(answer);
+}
+
+static void test_fetch_and_need_give_also_what_one_answer_has_no_room_for(void)
+{
+	ms_options narrow = {.url = ms_url(spine), .space = "calls", .max_answer_bytes = LARGE * (LARGE_COUNT - 1)};
+	ms_answer *stored[LARGE_COUNT], *answer;
+	ms_client *client;
+	ms_work *work;
+
+	store_large(stored);
+	WELL(ms_fetch(spine, large_ids, &answer, &error));
+	CHECK(ms_answer_status(answer) == 200);
+	check_large(answer);
+	WELL(ms_send(spine, &(ms_delivery){.envelope = &(ms_envelope){.to = "reader", .summary = "Read."}}, NULL,
+		     &error));
+	WELL(ms_receive(spine, &(ms_receive_options){.agent = "reader", .wait_ms = 5000}, &work, &error));
+	WELL(ms_need(work, large_ids, &answer, &error));
+	CHECK(same(text_at(answer, "/handoff/id"), ms_work_id(work)));
+	check_large(answer);
+	WELL(ms_complete(work, NULL, NULL, &error));
+	ms_work_free(work);
+	WELL(ms_open(&narrow, &client, &error));
+	CHECK(ms_fetch(client, large_ids, &answer, &error) == MS_BAD_ANSWER && answer == NULL);
+	CHECK(strstr(error.detail, "max_answer_bytes"));
+	ms_close(client);
+	WELL(ms_fetch(spine, (const char *[]){NULL}, &answer, &error));
+	CHECK(ms_json_count(ms_json_get(ms_answer_json(answer), "memories")) == 0);
+	ms_answer_free(answer);
+	CHECK(ms_fetch(spine, NULL, &answer, &error) == MS_INVALID && same(error.field, "ids"));
+	for (int i = 0; i < LARGE_COUNT; i++) {
+		WELL(ms_forget(spine, ms_id(stored[i]), NULL, &error));
+		ms_answer_free(stored[i]);
+	}
+}
+
 /* --- Errors --- */
 
 static void test_a_refusal_says_what_where_and_whether_to_try_again(void)
@@ -415,6 +477,7 @@ int main(int argc, char **argv)
 	CHECK(same(ms_url(spine), argv[1]) && ms_version()[0]);
 	test_a_memory_is_stored_read_found_pinned_and_forgotten();
 	test_the_same_key_stores_once();
+	test_fetch_and_need_give_also_what_one_answer_has_no_room_for();
 	test_a_refusal_says_what_where_and_whether_to_try_again();
 	test_what_cannot_be_sent_is_told_before();
 	test_a_client_is_opened_for_an_address_and_nothing_else();

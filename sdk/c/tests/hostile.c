@@ -1,5 +1,6 @@
-/* Calls whose answers are not to be trusted: hostile URL. Prints a line for each: what, ms_status, code, HTTP status.
- * Uses all that it is given, so that a sanitizer sees what is wrong with it. */
+/* Calls whose answers are not to be trusted: hostile URL, or hostile URL fetch for that one alone. Prints a line for
+ * each: what, ms_status, code, HTTP status. Uses all that it is given, so that a sanitizer sees what is wrong with it.
+ */
 #include "check.h"
 
 static ms_client *spine;
@@ -45,10 +46,16 @@ int main(int argc, char **argv)
 	ms_answer *answer = NULL;
 	ms_status status;
 
-	if (argc != 2)
+	if (argc != 2 && !(argc == 3 && same(argv[2], "fetch")))
 		return 2;
 	options.url = argv[1];
 	WELL(ms_open(&options, &spine, &error));
+	if (argc == 3) {
+		status = ms_fetch(spine, (const char *[]){"ms-1", "ms-2", "ms-3", NULL}, &answer, &error);
+		tell_answer("fetch", status, answer);
+		ms_close(spine);
+		return 0;
+	}
 	status = ms_get(spine, "ms-1", &answer, &error);
 	tell_answer("get", status, answer);
 	status = ms_store(spine, &(ms_memory){.content = "x"}, &answer, &error);

@@ -1,5 +1,6 @@
-/* Each allocation of the library fails in turn: no_memory URL. It is told as MS_NO_MEMORY, and nothing leaks. The
- * linker's --wrap puts what follows in the place of malloc and its kin; libcurl keeps its own. */
+/* Each allocation of the library fails in turn: no_memory URL, or no_memory URL fetch for that one alone. It is told as
+ * MS_NO_MEMORY, and nothing leaks. The linker's --wrap puts what follows in the place of malloc and its kin; libcurl
+ * keeps its own. */
 #include "check.h"
 
 void *__real_malloc(size_t size);
@@ -130,6 +131,19 @@ static ms_status try_work(void)
 	return status;
 }
 
+static ms_status try_fetch(void)
+{
+	ms_client *client = open_client();
+	ms_answer *answer;
+	ms_status status = ms_fetch(client, (const char *[]){"ms-1", "ms-2", NULL}, &answer, &error);
+
+	CHECK((status == MS_OK) == (answer != NULL));
+	CHECK(answer == NULL || ms_json_count(ms_json_get(ms_answer_json(answer), "memories")) == 2);
+	ms_answer_free(answer);
+	ms_close(client);
+	return status;
+}
+
 /* One more allocation goes well each time, until all do. */
 static void exhaust(const char *what, ms_status (*attempt)(void))
 {
@@ -153,10 +167,14 @@ static void exhaust(const char *what, ms_status (*attempt)(void))
 
 int main(int argc, char **argv)
 {
-	if (argc != 2)
+	if (argc != 2 && !(argc == 3 && same(argv[2], "fetch")))
 		return 2;
 	url = argv[1];
 	CHECK(try_open() == MS_OK);	/* libcurl is prepared */
+	if (argc == 3) {
+		exhaust("fetch", try_fetch);
+		return 0;
+	}
 	exhaust("open", try_open);
 	exhaust("read", try_read);
 	exhaust("texts", try_texts);

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fake_server import FakeServer, reply
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = ROOT / "sdk" / "c"
@@ -54,6 +55,19 @@ def test_answers_that_were_damaged_do_no_harm(program, environment):
 def test_the_library_survives_that_there_is_no_memory(program, server, environment):
     out = run([program("no_memory", "asan"), server.url], environment)
     assert re.findall(r"^(\w+): [1-9]\d*$", out, re.M) == ["open", "read", "texts", "store", "work"]
+
+
+def test_fetching_in_two_answers_survives_that_there_is_no_memory(program, environment):
+    def answer(connection, number):
+        if b'"ms-1"' in fake.requests[number - 1]:
+            body = b'{"memories":[{"id":"ms-1"}],"missing":[{"id":"ms-2","reason":"not_given"}]}'
+        else:
+            body = b'{"memories":[{"id":"ms-2"}],"missing":[]}'
+        connection.send(reply(body))
+
+    with FakeServer(answer) as fake:
+        out = run([program("no_memory", "asan"), fake.url, "fetch"], environment)
+    assert int(re.fullmatch(r"fetch: (\d+)\n", out)[1]) > 5
 
 
 @pytest.mark.skipif(not Path("/usr/share/i18n/locales/de_DE").exists(), reason="the package locales is not installed")

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from authority import Authority
+from certificates import Authority
 from fake_server import FakeServer, reply
 from server import Server
 
@@ -95,7 +95,10 @@ def test_the_key_does_not_follow_a_redirect(call):
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
     made = Authority(tmp_path_factory.mktemp("authority"))
-    return made.make("server").make("elsewhere", "DNS:elsewhere.example").make("client", "DNS:client")
+    made.sign("server")
+    made.sign("elsewhere", "DNS:elsewhere.example")
+    made.sign("client", "DNS:client")
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -114,25 +117,26 @@ def secure(tmp_path_factory, authority):
 
 
 def test_a_server_of_an_authority_of_ones_own_is_spoken_to(call, secure, authority):
-    status, code, _ = call(secure("server"), SPINE_CA_FILE=authority.file("ca.pem"))
+    status, code, _ = call(secure("server"), SPINE_CA_FILE=authority.path("ca.pem"))
     assert (status, code) == (7, "memory_not_found")
 
 
 def test_what_is_not_secure_is_told_with_what_to_do(call, secure, authority, tmp_path_factory):
-    stranger = Authority(tmp_path_factory.mktemp("stranger")).make("client", "DNS:client")
-    ca = {"SPINE_CA_FILE": authority.file("ca.pem")}
-    theirs = {"SPINE_CERT_FILE": stranger.file("client.pem"), "SPINE_CERT_KEY_FILE": stranger.file("client.key")}
-    mutual = secure("server", "--tls-client-ca", authority.file("ca.pem"))
+    stranger = Authority(tmp_path_factory.mktemp("stranger"))
+    stranger.sign("client", "DNS:client")
+    ca = {"SPINE_CA_FILE": authority.path("ca.pem")}
+    theirs = {"SPINE_CERT_FILE": stranger.path("client.pem"), "SPINE_CERT_KEY_FILE": stranger.path("client.key")}
+    mutual = secure("server", "--tls-client-ca", authority.path("ca.pem"))
     for url, variables, said in [
         (secure("server"), {}, "not from an authority that is trusted here: name the authority's, as SPINE_CA_FILE"),
-        (secure("server"), {"SPINE_CA_FILE": stranger.file("ca.pem")}, "not from an authority that is trusted here"),
+        (secure("server"), {"SPINE_CA_FILE": stranger.path("ca.pem")}, "not from an authority that is trusted here"),
         (secure("elsewhere"), ca, "its certificate is not for this host: use the name that the certificate has"),
         (mutual, ca, "it asks for a client certificate: name one, as SPINE_CERT_FILE"),
         (mutual, {**ca, **theirs}, "SPINE_CERT_FILE"),
     ]:
         status, code, text = call(url, SPINE_KEY=KEY, **variables)
         assert (status, code) == (TLS_FAILED, "tls_failed") and said in text, text
-    mine = {"SPINE_CERT_FILE": authority.file("client.pem"), "SPINE_CERT_KEY_FILE": authority.file("client.key")}
+    mine = {"SPINE_CERT_FILE": authority.path("client.pem"), "SPINE_CERT_KEY_FILE": authority.path("client.key")}
     assert call(mutual, **ca, **mine)[1] == "memory_not_found"
 
 
@@ -145,7 +149,7 @@ def test_files_that_are_not_there_are_refused_at_once(call, authority):
     for name in ("SPINE_CA_FILE", "SPINE_CERT_FILE"):
         status, why = call("https://127.0.0.1:1", **{name: "/nowhere.pem"})
         assert status is None and "/nowhere.pem, cannot be read" in why
-    status, why = call("https://127.0.0.1:1", SPINE_CERT_KEY_FILE=authority.file("client.key"))
+    status, why = call("https://127.0.0.1:1", SPINE_CERT_KEY_FILE=authority.path("client.key"))
     assert status is None and "name that as cert_file, too" in why
     assert call("http://127.0.0.1:1", SPINE_CA_FILE="/nowhere.pem", TIMEOUT_MS="300")[1] == "connect_failed"
 

@@ -16,11 +16,11 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 def run(program, environment):
     """Runs hostile, under the address sanitizer, against a server that answers so; its lines by their first word."""
 
-    def start(answer, timeout_ms=700):
+    def start(answer, timeout_ms=700, *only):
         with FakeServer(answer) as server:
             began = time.monotonic()
             done = subprocess.run(
-                [program("hostile", "asan"), server.url],
+                [program("hostile", "asan"), server.url, *only],
                 env={**environment, "TIMEOUT_MS": str(timeout_ms)},
                 capture_output=True,
                 text=True,
@@ -195,3 +195,26 @@ def test_who_asks_to_come_again_much_later_is_not_waited_for(run, after):
     told, server = run(always(busy))
     assert told["get"] == (REFUSED, "overloaded", 503)
     assert len(server.requests) == 3
+
+
+NEVER_GIVEN = b'"missing":[{"id":"ms-1","reason":"not_given"},{"id":"ms-2","reason":"not_given"}]'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"memories":[],' + NEVER_GIVEN + b"}",
+        b'{"memories":[' + MEMORY + b"]," + NEVER_GIVEN + b"}",
+        b'{"memories":7,' + NEVER_GIVEN.replace(b'"missing":[', b'"missing":[7,null,{"reason":"not_given"},') + b"}",
+    ],
+)
+def test_memories_that_are_never_given_are_not_asked_for_without_end(run, body):
+    told, server = run(always(reply(body)), 5000, "fetch")
+    assert told["fetch"][:2] == (BAD_ANSWER, "bad_answer")
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"memories":{},"missing":"x"}', b'{"missing":[{"id":"ms-1"},[],"y"]}'])
+def test_a_fetch_of_the_wrong_shape_is_as_if_nothing_was_found(run, body):
+    told, server = run(always(reply(body)), 5000, "fetch")
+    assert told["fetch"][0] == OK and len(server.requests) == 1

@@ -12,6 +12,7 @@ from . import errors
 from .call import Listing, Request, Sleep, Steps, backoff_s, get, post, post_once, put
 from .deliveries import may_recover
 from .delivery import ChannelInfo, Delivery, Join, Route
+from .given import given
 from .handoffs import EnvelopeId, envelope_id
 from .wire import Query, Time, format_time, string_list
 
@@ -28,10 +29,6 @@ def _quoted(name: str) -> str:
 
 def _path(kind: str, name: str, verb: str = "") -> str:
     return f"/v1/{kind}/{_quoted(name)}{verb}"
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 # --- Channels ------------------------------------------------------------------------------------
@@ -88,7 +85,7 @@ def publish(
     queue_timeout_s: Optional[float],
     idempotency_key: Optional[str],
 ) -> Steps[list[Delivery]]:
-    body = _given(
+    body = given(
         envelope_id=envelope_id("envelope", envelope),
         receivers=None if receivers is None else string_list("receivers", receivers),
         delivery=delivery,
@@ -111,7 +108,7 @@ def join(
 ) -> Steps[Join]:
     """Asks again and again, because the server waits a minute at most."""
     until = None if timeout is None else time.monotonic() + timeout
-    body = _given(
+    body = given(
         envelope_id=envelope_id("envelope", envelope),
         need=need,
         deadline=None if deadline is None else format_time(deadline),
@@ -164,7 +161,7 @@ def put_route(
     `when` has any of "constraint" (names and values), "tag", "state" and "hop" ({"min", "max"}); all of it must hold.
     Of the routes that fit the one with the lowest order is taken.
     """
-    body = _given(to=to, when=None if when is None else dict(when), order=order, description=description)
+    body = given(to=to, when=None if when is None else dict(when), order=order, description=description)
     body["from"] = from_
     response = yield put(_path("routes", name), body)
     return response.read(Route.from_wire)

@@ -285,6 +285,7 @@ class MemorySpine(_Client):
 
     tokens = blocking(server.tokens)
     status = blocking(server.status)
+    cluster = blocking(server.cluster)
     healthy = blocking(server.healthy)
     ready = blocking(server.ready)
 
@@ -441,5 +442,6 @@ class AsyncMemorySpine(_Client):
 
     tokens = awaiting(server.tokens)
     status = awaiting(server.status)
+    cluster = awaiting(server.cluster)
     healthy = awaiting(server.healthy)
     ready = awaiting(server.ready)

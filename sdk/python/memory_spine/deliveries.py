@@ -15,6 +15,8 @@ from .board import Decided
 from .call import Cancel, Listing, Sleep, Steps, backoff_s, get, post, post_once
 from .delivery import Ack, Delivery, Parked, Taken
 from .envelope import Envelope
+from .fetching import fetching
+from .given import chosen, given
 from .handoffs import EnvelopeId, envelope_id, envelope_path
 from .models import FetchResult
 from .wire import Query, Time, format_time, string_list
@@ -45,11 +47,6 @@ def _id(handoff: HandoffId) -> str:
     return quote(handoff_id(handoff), safe="")
 
 
-def given(**fields: Any) -> dict[str, Any]:
-    """The fields that have a value."""
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def may_recover(error: errors.SpineError) -> bool:
     """Whether a call that waits goes on waiting: the server is starting, stopping, or has too much to do."""
     return isinstance(error, (errors.ConnectionError, errors.Unavailable)) and (
@@ -76,25 +73,17 @@ def _draft(envelope: Sendable, target: Optional[str]) -> dict[str, Any]:
     return draft
 
 
-def order(
-    to: Optional[str],
-    ack_timeout_s: Optional[float],
-    max_attempts: Optional[int],
-    fallbacks: Optional[Iterable[str]],
-    priority: Optional[int],
-    not_before: Optional[Time] = None,
-    queue_timeout_s: Optional[float] = None,
-) -> dict[str, Any]:
-    """How an envelope is to be delivered, as it is sent."""
-    return given(
-        to=to,
-        ack_timeout_s=ack_timeout_s,
-        max_attempts=max_attempts,
-        fallbacks=None if fallbacks is None else string_list("fallbacks", fallbacks),
-        priority=priority,
-        not_before=None if not_before is None else format_time(not_before),
-        queue_timeout_s=queue_timeout_s,
-    )
+# What `send` says about the delivery, beside the receiver.
+_ORDERED = ("ack_timeout_s", "max_attempts", "fallbacks", "priority", "not_before", "queue_timeout_s")
+
+
+def order(to: Optional[str], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """How an envelope is to be delivered, as it is sent: the arguments of `send`, taken from those of the function that
+    was called (its locals())."""
+    body = {**given(to=to), **chosen(_ORDERED, arguments)}
+    if "fallbacks" in body:
+        body["fallbacks"] = string_list("fallbacks", body["fallbacks"])
+    return body
 
 
 def _one(to: Optional[str], target: Optional[str]) -> Optional[str]:
@@ -144,7 +133,7 @@ def send(
     open breaker it is accepted and held (`held_until`), and goes on by itself. Raises HandoffParkedError.
     """
     to = _one(to, target)
-    body = order(to, ack_timeout_s, max_attempts, fallbacks, priority, not_before, queue_timeout_s)
+    body = order(to, locals())
     id = _stored_id(envelope)
     if id is not None:
         body["envelope_id"] = id
@@ -176,7 +165,7 @@ def deliver_handoff(
     if not timeout > 0:
         raise ValueError(f"timeout is {timeout!r}; it must be positive (send does not wait)")
     deadline = time.monotonic() + timeout
-    body = order(target, ack_timeout_s, max_attempts, fallbacks, priority)
+    body = order(target, locals())
     body["envelope_id"] = yield from stored(envelope, target)
     wait_s = timeout
     attempt = 0
@@ -368,9 +357,7 @@ def complete_body(
 
 
 def need(id: str, lease: str, refs: Iterable[str]) -> Steps[FetchResult]:
-    body = {"lease": lease, "refs": string_list("refs", refs)}
-    response = yield post(f"/v1/handoffs/{_id(id)}/need", body, safe=True)
-    return response.read(FetchResult.from_wire)
+    return (yield from fetching(f"/v1/handoffs/{_id(id)}/need", "refs", string_list("refs", refs), {"lease": lease}))
 
 
 # --- Parked --------------------------------------------------------------------------------------

@@ -28,7 +28,8 @@ def _work_of(raw: Mapping[str, Any]) -> tuple[Optional[str], Optional[str]]:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened: "handoff.queued", "handoff.acked", "breaker.opened"… `actor` did it."""
+    """Something that happened: "handoff.queued", "handoff.acked", "breaker.opened"… `actor` did it, with `key`, where
+    the server has keys."""
 
     id: int
     at: datetime
@@ -38,6 +39,7 @@ class Event:
     attempt: Optional[int]
     agent: Optional[str]
     actor: Optional[str]
+    key: Optional[str]
     note: Optional[str]
     raw: dict[str, Any] = field(repr=False, compare=False)
 
@@ -52,6 +54,7 @@ class Event:
             attempt=raw.get("attempt"),
             agent=raw.get("agent"),
             actor=raw.get("actor"),
+            key=raw.get("key"),
             note=raw.get("note"),
             raw=dict(raw),
         )
@@ -67,6 +70,7 @@ class SpaceEvent:
     event           "memory.stored", "envelope.packed", "handoff.acked", "agent.set", "alert.fired"…
     subject         what it is about: "ms-12", "env-3", "ho-7", the name of an agent…
     agent, actor    the agent that it is about; who did it
+    key             the key that let them in, "key-7"; None where the server has none, or did it itself
     data            what else there is to say of it: "note", "attempt", "latency_ms"…
     raw             the event as the server sent it, a CloudEvent
     """
@@ -77,6 +81,7 @@ class SpaceEvent:
     subject: Optional[str]
     agent: Optional[str]
     actor: Optional[str]
+    key: Optional[str]
     data: dict[str, Any] = field(hash=False)
     raw: dict[str, Any] = field(repr=False, compare=False)
 
@@ -90,6 +95,7 @@ class SpaceEvent:
             subject=raw.get("subject"),
             agent=data.get("agent"),
             actor=data.get("actor"),
+            key=data.get("key"),
             data=dict(data),
             raw=dict(raw),
         )
@@ -97,11 +103,13 @@ class SpaceEvent:
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """Who (`actor`, None: the server by itself) did what (`action`) to which `object`, and when."""
+    """Who (`actor`, None: the server by itself) did what (`action`) to which `object`, and when. `key` let them in: "key-7"
+    (None: the server has no keys, or did it itself)."""
 
     id: int
     at: datetime
     actor: Optional[str]
+    key: Optional[str]
     action: str
     object: Optional[str]
     space: str
@@ -115,6 +123,7 @@ class AuditEntry:
             id=raw["id"],
             at=parse_time(raw["at"]),
             actor=raw.get("actor"),
+            key=raw.get("key"),
             action=raw["action"],
             object=raw.get("object"),
             space=raw["space"],
@@ -284,7 +293,8 @@ class Parked(Delivery):
 @dataclass(frozen=True)
 class Taken(Delivery):
     """A delivery that was given to a receiver: `lease` proves that it is this receiver's. `problem` is why its envelope
-    could not be read, which is then None."""
+    could not be read, which is then None. `flags` has "invisible" where characters that nobody sees stand in the
+    envelope."""
 
     lease: str
     lease_expires_at: datetime
@@ -293,6 +303,7 @@ class Taken(Delivery):
     prompt: Optional[str] = field(repr=False)
     problem: Optional[str] = field(repr=False)
     since: list[News] = field(repr=False, hash=False)
+    flags: tuple[str, ...] = ()
 
     @classmethod
     def from_taken(cls, raw: Mapping[str, Any]) -> Taken:
@@ -305,6 +316,7 @@ class Taken(Delivery):
             prompt=raw.get("prompt"),
             problem=raw.get("problem"),
             since=[News.from_wire(entry) for entry in raw.get("since") or ()],
+            flags=tuple(raw.get("flags") or ()),
         )
 
 

@@ -69,8 +69,9 @@ class Trimmed:
     """What is not in the envelope in full. `form` is what is left of it: "summary", "ref" or "none".
 
     `reason` is "budget", "room" (the prompt had no room to name it, either), "repetition" (it says what another says),
-    "lazy" or "summary". `why` and `relevance` are those of a `Ref`; None for a step of the history, and in an envelope
-    of minor 0. A dry run's budgets say none of the three and no `score`.
+    "lazy", "summary" or "trust_floor" (it is trusted less than the space asks for). `why` and `relevance` are those of a
+    `Ref`; None for a step of the history, and in an envelope of minor 0. A dry run's budgets say none of the three and
+    no `score`.
     """
 
     id: str
@@ -185,6 +186,8 @@ class Envelope:
     waived, locked    what no longer holds, by whom and why; keys of the constraints that no agent may waive, sorted
     hop, max_hops     which handoff of the chain this is, and how many there may be
     path              the agents that the work went through, this receiver last
+    trust             how far what it carries can be trusted, the least of its parts: "system", "user", "agent",
+                      "external"; None in an envelope of minor 0 or 1
     fetch_hint        how the receiver fetches memories, as the prompt says it: "mcp", "command", "http"; None: not said
     guard             what was found in a handoff that had to be free of credentials; None where nobody asked for that
     since             what became of its memories after it was packed; known where it was read again, with `envelope`
@@ -212,6 +215,7 @@ class Envelope:
     locked: list[str] = field(repr=False, hash=False)
     expected_output: dict[str, Any] = field(repr=False, hash=False)
     guard: Optional[Guard] = field(repr=False)
+    trust: Optional[str] = field(repr=False)
     fetch_hint: Optional[str] = field(repr=False)
     parent: Optional[str]
     root: str = field(repr=False)
@@ -255,6 +259,7 @@ class Envelope:
             locked=list(raw.get("locked") or ()),
             expected_output=dict(raw.get("expected_output") or {}),
             guard=None if guard is None else Guard.from_wire(guard),
+            trust=raw.get("trust"),
             fetch_hint=raw.get("fetch_hint"),
             parent=lineage.get("parent"),
             root=lineage["root"] or "",

@@ -72,6 +72,6 @@ def hand_on(
     is still in hand.
     """
     envelope = handoffs.packing(to, summary, {**locals(), "task": handoff.task if new_root else None})
-    then = deliveries.order(None, ack_timeout_s, max_attempts, fallbacks, priority, not_before, queue_timeout_s)
+    then = deliveries.order(None, locals())
     more = {"remember": remember, "input_tokens": input_tokens}
     return (yield from handoff._hand_on({"envelope": envelope, **then}, result, gaps, more))

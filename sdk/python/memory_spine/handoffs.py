@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from .call import Steps, get, of_agent, post, post_once
 from .envelope import Considered, DryRun, Envelope, Held
+from .fetching import fetching
 from .models import Difference, FetchResult, Receipt, Verification
 from .wire import string_list
 
@@ -214,9 +215,8 @@ def render(id: EnvelopeId, form: str) -> Steps[dict[str, Any]]:
 
 def resolve(id: EnvelopeId, ids: Optional[Iterable[str]] = None) -> Steps[FetchResult]:
     """Fetches what an envelope trimmed or missed, as it is now: all, or the ids given. `receipts` tells who did."""
-    body = {} if ids is None else {"ids": string_list("ids", ids)}
-    response = yield post(envelope_path(id, "/resolve"), body, safe=True)
-    return response.read(FetchResult.from_wire)
+    wanted = None if ids is None else string_list("ids", ids)
+    return (yield from fetching(envelope_path(id, "/resolve"), "ids", wanted, {}))
 
 
 def receipts(id: EnvelopeId) -> Steps[list[Receipt]]:

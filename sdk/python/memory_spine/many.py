@@ -12,8 +12,9 @@ from typing import Any, Optional
 
 from .board import Bulk, Decided, Refused
 from .call import Steps, post
-from .deliveries import HandoffId, given, handoff_id
-from .wire import Time, format_time
+from .deliveries import HandoffId, handoff_id
+from .given import chosen, given
+from .wire import Time
 
 # In a call of the server: others wait for the end of its transaction.
 _AT_A_TIME = 100
@@ -27,27 +28,18 @@ def _ids(handoffs: Iterable[HandoffId]) -> list[str]:
     return [handoff_id(one) for one in handoffs]
 
 
-def _which(
-    ids: Optional[Iterable[HandoffId]],
-    to: Optional[str],
-    from_: Optional[str],
-    reason: Optional[str],
-    task: Optional[str],
-    since: Optional[Time],
-    before: Optional[Time],
-    all: bool,
-) -> list[dict[str, Any]]:
+_FILTERS = ("to", "from_", "reason", "task", "since", "before", "all")
+# What is said of the decision: to whom it goes instead, why, and who decides.
+_SAID = ("reroute_to", "move_to", "why", "by")
+
+
+def _which(arguments: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Which handoffs are meant, as it is sent: once for a filter, and for every thousand ids."""
-    chosen = given(
-        **{"to": to, "from": from_, "reason": reason, "task": task},
-        since=None if since is None else format_time(since),
-        before=None if before is None else format_time(before),
-        all=True if all else None,
-    )
-    if ids is None:
-        return [chosen]
-    if chosen:
-        raise ValueError(f"give ids or a filter ({', '.join(chosen)}), not both")
+    ids, fits = arguments["ids"], chosen(_FILTERS, arguments)
+    if ids is None and "all" in arguments:  # restore_many has no filters
+        return [fits]
+    if fits:
+        raise ValueError(f"give ids or a filter ({', '.join(fits)}), not both")
     return _named(ids)
 
 
@@ -61,22 +53,23 @@ def _part(answer: Mapping[str, Any]) -> tuple[int, list[Decided], list[Refused],
     return answer["matched"], done, [Refused.from_wire(entry) for entry in answer["refused"]], answer["next_after"]
 
 
-def _many(
-    where: str, verb: str, which: list[dict[str, Any]], said: Mapping[str, Any], limit: Optional[int], dry_run: bool
-) -> Steps[Bulk]:
+def _many(where: str, verb: str, arguments: Mapping[str, Any]) -> Steps[Bulk]:
+    """Decides about many to the end. The arguments are those of the function that was called (its locals())."""
+    which, said = _which(arguments), chosen(_SAID, arguments)
+    limit, dry_run = arguments["limit"], arguments["dry_run"]
     if limit is not None and limit < 1:
         raise ValueError(f"limit is {limit!r}; it must be positive")
     matched = 0
     done: list[Decided] = []
     refused: list[Refused] = []
-    for chosen in which:
+    for meant in which:
         after: Optional[str] = None
         while True:
             left = _AT_A_TIME if limit is None else min(limit - len(done), _AT_A_TIME)
             if left == 0:
                 return Bulk(verb, dry_run, matched, done, refused, True)
             more = given(limit=left, dry_run=dry_run or None, after=after)
-            response = yield post(f"/v1/{where}/{verb}", {**chosen, **said, **more}, safe=True)
+            response = yield post(f"/v1/{where}/{verb}", {**meant, **said, **more}, safe=True)
             is_first = after is None
             fitted, now_done, now_refused, after = response.read(_part)
             matched += fitted if is_first else 0
@@ -116,9 +109,7 @@ def redrive_many(
 
     The filters hold together. Each handoff is done or refused by itself: see `Bulk`. Repeating it does no harm.
     """
-    said = given(why=why, by=by)
-    which = _which(ids, to, from_, reason, task, since, before, all)
-    return (yield from _many("parked", "redrive", which, said, limit, dry_run))
+    return (yield from _many("parked", "redrive", locals()))
 
 
 def reroute_many(
@@ -139,9 +130,7 @@ def reroute_many(
 ) -> Steps[Bulk]:
     """Sends all that is parked and fits to another agent, `reroute_to`; `to` is whose it was. The other arguments are
     those of `redrive_many`."""
-    said = given(reroute_to=reroute_to, why=why, by=by)
-    which = _which(ids, to, from_, reason, task, since, before, all)
-    return (yield from _many("parked", "reroute", which, said, limit, dry_run))
+    return (yield from _many("parked", "reroute", locals()))
 
 
 def discard_many(
@@ -161,9 +150,7 @@ def discard_many(
 ) -> Steps[Bulk]:
     """Takes all that is parked and fits out of the queue for good; it stays visible, as discarded, and `restore_many`
     brings it back. The arguments are those of `redrive_many`; `why` must be given."""
-    said = given(why=why, by=by)
-    which = _which(ids, to, from_, reason, task, since, before, all)
-    return (yield from _many("parked", "discard", which, said, limit, dry_run))
+    return (yield from _many("parked", "discard", locals()))
 
 
 def cancel_many(
@@ -184,9 +171,7 @@ def cancel_many(
     """Takes back all that is queued and fits: nobody gets it any more. It stays visible, as discarded, and
     `restore_many` brings it back, as parked. The arguments are those of `redrive_many`, of what is queued; `reason` is
     why it failed before."""
-    said = given(why=why, by=by)
-    which = _which(ids, to, from_, reason, task, since, before, all)
-    return (yield from _many("queued", "cancel", which, said, limit, dry_run))
+    return (yield from _many("queued", "cancel", locals()))
 
 
 def move_many(
@@ -207,9 +192,7 @@ def move_many(
 ) -> Steps[Bulk]:
     """Gives all that is queued and fits to another agent, `move_to`; `to` is whose it was. The other arguments are those
     of `redrive_many`, of what is queued."""
-    said = given(move_to=move_to, why=why, by=by)
-    which = _which(ids, to, from_, reason, task, since, before, all)
-    return (yield from _many("queued", "move", which, said, limit, dry_run))
+    return (yield from _many("queued", "move", locals()))
 
 
 def restore_many(
@@ -222,4 +205,4 @@ def restore_many(
 ) -> Steps[Bulk]:
     """Undoes decisions: what was discarded or cancelled, and what was redriven or rerouted and that nobody has taken
     since, is parked again. `ids` are handoffs or their ids, such as the `done` of the call that is undone."""
-    return (yield from _many("parked", "restore", _named(ids), given(why=why, by=by), limit, dry_run))
+    return (yield from _many("parked", "restore", locals()))

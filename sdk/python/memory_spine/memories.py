@@ -10,6 +10,8 @@ from urllib.parse import quote
 from . import errors
 from .call import Listing, Request, Steps, post, post_once
 from .call import get as get_request
+from .fetching import fetching
+from .given import given
 from .models import FetchResult, Memory
 from .wire import UNSET, Query, Strings, Time, Unset, dump_json, format_time, string_list
 
@@ -32,10 +34,6 @@ def _draft(fields: Mapping[str, Any]) -> dict[str, Any]:
         if draft.get(name) is not None:
             draft[name] = format_time(draft[name])
     return draft
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _storing(path: str, body: Any, idempotency_key: Optional[str]) -> Request:
@@ -69,7 +67,7 @@ def store(
 
     Storing again with the same idempotency_key and the same fields within a day returns the memory that is there.
     """
-    fields = _given(
+    fields = given(
         id=id,
         content=content,
         summary=summary,
@@ -221,17 +219,7 @@ def fetch(ids: Iterable[str]) -> Steps[FetchResult]:
     """Reads up to 1,000 memories, in the order of the ids ("ms-1", "ms-2@1"), each once; says which are missing.
 
     An answer holds 8 MiB at most: what it did not give is asked for again, so that all of it is here."""
-    wanted = string_list("ids", ids)
-    whole = FetchResult([], [])
-    while True:
-        response = yield post("/v1/memories/fetch", {"ids": wanted}, safe=True)
-        found = response.read(FetchResult.from_wire)
-        later = [one.id for one in found.missing if one.reason == "not_given"]
-        whole.memories.extend(found.memories)
-        whole.missing.extend(one for one in found.missing if one.reason != "not_given" or not found.memories)
-        if not later or not found.memories:  # each answer gives one at least: so it ends
-            return whole
-        wanted = later
+    return (yield from fetching("/v1/memories/fetch", "ids", string_list("ids", ids), {}))
 
 
 def _filters(

@@ -60,13 +60,35 @@ class Explanation:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Who stored a version of a memory, by which way, as the server saw it. Callers cannot set it.
+
+    key       the id of the key that was used, such as "key-7"; None where the server asked for none
+    protocol  "http", "mcp", or "transfer": it was moved here from another server
+    client    what the caller called itself, which is its own word; None where it did not say
+    claimed   of what was moved: the origin that the other server told, as it told it; nobody has checked it
+    """
+
+    key: Optional[str]
+    protocol: str
+    client: Optional[str]
+    claimed: Optional[dict[str, Any]] = field(hash=False)
+    raw: dict[str, Any] = field(repr=False, compare=False)
+
+    @classmethod
+    def from_wire(cls, raw: Mapping[str, Any]) -> Origin:
+        return cls(raw.get("key"), raw["protocol"], raw.get("client"), raw.get("claimed"), dict(raw))
+
+
+@dataclass(frozen=True)
 class Memory:
     """A memory, in one of its versions.
 
     Times are aware datetimes in UTC. `content` is "" in a forgotten memory and never otherwise. `current_version` is
     there where one version was asked for, `score` and `relevance` (0 to 1) in a search, `explanation` in a search with
-    explain=True. `flags` has "invisible" where characters that nobody sees stand in it. `origin` is who stored this
-    version by which way, as the server saw it. `quarantined_at`: since when its text is kept from everybody.
+    explain=True. `flags` has "invisible" where characters that nobody sees stand in it. `trust` is "system", "user",
+    "agent" or "external". `origin` is who stored this version by which way, as the server saw it; None where it is not
+    known. `quarantined_at`: since when its text is kept from everybody.
     """
 
     id: str
@@ -94,7 +116,7 @@ class Memory:
     explanation: Optional[Explanation]
     raw: dict[str, Any] = field(repr=False, compare=False)
     flags: tuple[str, ...] = ()
-    origin: Optional[dict[str, Any]] = field(default=None, hash=False)
+    origin: Optional[Origin] = None
     quarantined_at: Optional[datetime] = None
 
     @property
@@ -104,7 +126,7 @@ class Memory:
 
     @classmethod
     def from_wire(cls, raw: Mapping[str, Any]) -> Memory:
-        explain = raw.get("explain")
+        explain, origin = raw.get("explain"), raw.get("origin")
         return cls(
             id=raw["id"],
             version=raw["version"],
@@ -131,7 +153,7 @@ class Memory:
             explanation=None if explain is None else Explanation.from_wire(explain),
             raw=dict(raw),
             flags=tuple(raw.get("flags") or ()),
-            origin=raw.get("origin"),
+            origin=None if origin is None else Origin.from_wire(origin),
             quarantined_at=optional_time(raw.get("quarantined_at")),
         )
 
@@ -144,8 +166,8 @@ class Memory:
 class Missing:
     """An id that `fetch` or a handoff could not resolve.
 
-    `reason` is "unknown" or "forgotten", in an envelope also "expired" or "unavailable"; `fetch` asks
-    again for what one answer had no room for.
+    `reason` is "unknown", "forgotten" or "quarantined", in an envelope also "expired" or "unavailable". What one answer
+    had no room for is asked for again.
     """
 
     id: str

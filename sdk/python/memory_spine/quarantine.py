@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Optional
 
 from .call import Listing, Steps, get, post
-from .deliveries import given
+from .given import chosen, given
 from .models import Memory
-from .wire import Query, Time, format_time
+from .wire import Query, Time
+
+_FILTERS = ("agent", "key", "task", "trust", "since", "before", "quarantined")
+_SAID = ("dry_run", "limit", "after", "why", "by")
 
 
-def _which(
-    ids: Optional[Iterable[str]],
-    agent: Optional[str],
-    key: Optional[str],
-    task: Optional[str],
-    trust: Optional[str],
-    since: Optional[Time],
-    before: Optional[Time],
-) -> dict[str, Any]:
+def _decide(path: str, arguments: Mapping[str, Any]) -> Steps[dict[str, Any]]:
+    """The arguments are those of the function that was called (its locals())."""
+    ids = arguments["ids"]
     if isinstance(ids, (str, bytes)):
         raise TypeError(f"ids must be a list of ids of memories, not one text: [{ids!r}]")
-    return given(
-        ids=None if ids is None else list(ids),
-        agent=agent,
-        key=key,
-        task=task,
-        trust=trust,
-        since=None if since is None else format_time(since),
-        before=None if before is None else format_time(before),
-    )
-
-
-def _decide(path: str, chosen: dict[str, Any], said: dict[str, Any]) -> Steps[dict[str, Any]]:
-    response = yield post(path, {**chosen, **said}, safe=True)
+    named = given(ids=None if ids is None else list(ids))
+    response = yield post(path, {**named, **chosen((*_FILTERS, *_SAID), arguments)}, safe=True)
     return response.read(dict)
 
 
@@ -65,8 +51,7 @@ def quarantine(
     The answer is as the protocol has it: `memories` that were done, and `reached`, the envelopes that refer to them and
     the agents that were given them or opened one. Where `next_after` is not None there are more: give it as `after`.
     """
-    said = given(dry_run=dry_run or None, limit=limit, after=after, why=why, by=by)
-    return _decide("/v1/quarantine", _which(ids, agent, key, task, trust, since, before), said)
+    return _decide("/v1/quarantine", locals())
 
 
 def release_quarantined(
@@ -83,8 +68,7 @@ def release_quarantined(
     by: Optional[str] = None,
 ) -> Steps[dict[str, Any]]:
     """Takes memories out of quarantine: they are as they were. The arguments are those of `quarantine`."""
-    said = given(dry_run=dry_run or None, why=why, by=by)
-    return _decide("/v1/quarantine/release", _which(ids, agent, key, task, trust, since, before), said)
+    return _decide("/v1/quarantine/release", locals())
 
 
 def purge(
@@ -105,8 +89,7 @@ def purge(
 ) -> Steps[dict[str, Any]]:
     """Forgets memories for good, all that fit; `quarantined` are those that are in quarantine. Otherwise the arguments
     and the answer are those of `quarantine`."""
-    said = given(quarantined=quarantined or None, dry_run=dry_run or None, limit=limit, after=after, why=why, by=by)
-    return _decide("/v1/purge", _which(ids, agent, key, task, trust, since, before), said)
+    return _decide("/v1/purge", locals())
 
 
 def quarantined(*, page_size: int = 100) -> Listing[Memory]:

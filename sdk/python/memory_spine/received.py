@@ -146,6 +146,12 @@ class _Received(Held):
         return list(self._taken.since)
 
     @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reader should know of the envelope: "invisible", where characters that nobody sees stand in it and no
+        script or emoji needs them. A model reads them all the same."""
+        return self._taken.flags
+
+    @property
     def v1(self) -> Optional[dict[str, Any]]:
         """The envelope in the flat form of version 1, where the agent accepts nothing newer; else None."""
         raw = self._taken.envelope

@@ -26,6 +26,15 @@ def status() -> Steps[dict[str, Any]]:
     return response.read(dict)
 
 
+def cluster() -> Steps[dict[str, Any]]:
+    """The servers that share a database ("nodes"), and which of them owns which part of it ("shards").
+
+    A server that keeps everything itself is the only node, and has no shards.
+    """
+    response = yield get("/v1/cluster")
+    return response.read(dict)
+
+
 def _answers(path: str) -> Steps[bool]:
     """Asks once: whoever wants to know whether the server is there does not want to wait until it is."""
     try:

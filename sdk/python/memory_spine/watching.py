@@ -29,6 +29,7 @@ def stats(window: str = "5m", *, space: Optional[str] = None) -> Steps[Stats]:
 def audit(
     *,
     actor: Optional[str] = None,
+    key: Optional[str] = None,
     object: Optional[str] = None,
     action: Optional[Strings] = None,
     since: Optional[Time] = None,
@@ -40,13 +41,14 @@ def audit(
     """Who did what to which object, read page by page as it is used.
 
     actor         who did it
+    key           with which key: "key-7"
     object        to what: "ms-12", "env-3", "ho-7", or the name of an agent, a channel or a route
     action        beginnings of actions, such as "memory." or ["handoff.ack", "handoff.nack"]
     since, until  from when, and up to when
     after         behind the entry with this id
     order         "oldest" or "newest" first
     """
-    query = Query().add("actor", actor).add("object", object).add("action", _joined(action))
+    query = Query().add("actor", actor).add("key", key).add("object", object).add("action", _joined(action))
     query.add_time("since", since).add_time("until", until).add("after", after)
     query.add("order", order).add("page_size", page_size)
     return Listing(get("/v1/audit", tuple(query.pairs)), "entries", AuditEntry.from_wire)

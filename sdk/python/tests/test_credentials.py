@@ -5,7 +5,7 @@ import ssl
 import threading
 
 import pytest
-from authority import Authority
+from certificates import Authority
 from peer import Peer, answering
 from server import Server
 
@@ -156,12 +156,17 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(connect):
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory):
     made = Authority(tmp_path_factory.mktemp("authority"))
-    return made.make("server").make("elsewhere", "DNS:elsewhere.example").make("client", "DNS:client")
+    made.sign("server", "IP:127.0.0.1,DNS:localhost")
+    made.sign("elsewhere", "DNS:elsewhere.example")
+    made.sign("client", "DNS:client")
+    return made
 
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory):
-    return Authority(tmp_path_factory.mktemp("stranger")).make("client", "DNS:client")
+    made = Authority(tmp_path_factory.mktemp("stranger"))
+    made.sign("client", "DNS:client")
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -183,17 +188,17 @@ def secure(tmp_path_factory, authority):
 def test_a_server_of_an_authority_of_ones_own_is_spoken_to(connect, secure, authority, monkeypatch):
     server = secure("server")
     assert server.url.startswith("https://")
-    spine = connect(server.url, ca_file=authority.file("ca.pem"))
+    spine = connect(server.url, ca_file=authority.path("ca.pem"))
     memory = spine.store("x" * 200_000)
     assert len(spine.get(memory.id).content) == 200_000
     spine.send(spine.agent_handoff("coder", "go"))
     assert next(iter(spine.events(after=0))).event == "memory.stored"
-    monkeypatch.setenv("SPINE_CA_FILE", authority.file("ca.pem"))
+    monkeypatch.setenv("SPINE_CA_FILE", authority.path("ca.pem"))
     assert connect(server.url.replace("127.0.0.1", "localhost")).get(memory.id).id == memory.id
 
 
 def test_what_waits_over_tls_can_be_stopped(secure, authority):
-    spine = MemorySpine(secure("server").url, space="stopped", ca_file=authority.file("ca.pem"))
+    spine = MemorySpine(secure("server").url, space="stopped", ca_file=authority.path("ca.pem"))
     agent = spine.agent("idle")
     done = []
     thread = threading.Thread(target=lambda: done.append(agent.run(lambda handoff: None)), daemon=True)
@@ -217,23 +222,23 @@ def refused(connect, caplog, url, **more):
 
 
 def test_an_unknown_authority_is_refused_with_what_to_do(connect, secure, stranger, caplog):
-    for more in ({}, {"ca_file": stranger.file("ca.pem")}):
+    for more in ({}, {"ca_file": stranger.path("ca.pem")}):
         text = refused(connect, caplog, secure("server").url, key=KEY, **more)
         assert "not from an authority that is trusted here" in text and "SPINE_CA_FILE" in text and KEY not in text
 
 
 def test_the_certificate_of_another_host_is_refused_with_what_to_do(connect, secure, authority, caplog):
-    text = refused(connect, caplog, secure("elsewhere").url, ca_file=authority.file("ca.pem"))
+    text = refused(connect, caplog, secure("elsewhere").url, ca_file=authority.path("ca.pem"))
     assert "its certificate is not for '127.0.0.1'" in text and "use the name that the certificate has" in text
 
 
 def test_a_client_certificate_is_shown_where_it_is_asked_for(connect, secure, authority, stranger, caplog):
-    url = secure("server", "--tls-client-ca", authority.file("ca.pem")).url
-    ca = authority.file("ca.pem")
-    mine = {"cert_file": authority.file("client.pem"), "cert_key_file": authority.file("client.key")}
+    url = secure("server", "--tls-client-ca", authority.path("ca.pem")).url
+    ca = authority.path("ca.pem")
+    mine = {"cert_file": authority.path("client.pem"), "cert_key_file": authority.path("client.key")}
     assert connect(url, ca_file=ca, **mine).store("x").id
     assert "asks for a client certificate" in refused(connect, caplog, url, ca_file=ca)
-    theirs = {"cert_file": stranger.file("client.pem"), "cert_key_file": stranger.file("client.key")}
+    theirs = {"cert_file": stranger.path("client.pem"), "cert_key_file": stranger.path("client.key")}
     assert "SPINE_CERT_FILE" in refused(connect, caplog, url, ca_file=ca, **theirs)
 
 
@@ -249,9 +254,9 @@ def test_files_that_cannot_be_used_are_refused_at_once(authority, tmp_path):
     for more in (
         {"ca_file": "/nowhere"},
         {"ca_file": empty},
-        {"cert_file": authority.file("client.pem"), "cert_key_file": authority.file("server.key")},
+        {"cert_file": authority.path("client.pem"), "cert_key_file": authority.path("server.key")},
         {"cert_file": empty},
-        {"cert_key_file": authority.file("client.key")},
+        {"cert_key_file": authority.path("client.key")},
     ):
         with pytest.raises(ValueError, match="_file"):
             MemorySpine(url, **more)
@@ -260,7 +265,7 @@ def test_files_that_cannot_be_used_are_refused_at_once(authority, tmp_path):
 
 
 def test_old_versions_of_tls_are_not_spoken(authority):
-    spine = MemorySpine("https://127.0.0.1:1", ca_file=authority.file("ca.pem"))
+    spine = MemorySpine("https://127.0.0.1:1", ca_file=authority.path("ca.pem"))
     context = spine._transport._settings.tls
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert context.verify_mode == ssl.CERT_REQUIRED and context.check_hostname

@@ -305,7 +305,9 @@ def test_fetch_answers_in_the_order_asked_and_says_what_is_missing(spine):
 def test_a_memory_says_where_it_came_from_and_what_nobody_sees_in_it(spine):
     plain, hidden = spine.store("plain"), spine.store("pay\u200bment")
     assert plain.flags == () and hidden.flags == ("invisible",) and plain.quarantined_at is None
-    assert spine.get(plain.id).origin["protocol"] == "http"
+    origin = spine.get(plain.id).origin
+    assert (origin.protocol, origin.key, origin.claimed) == ("http", None, None)
+    assert origin.client.startswith("memory-spine-python/") and origin.raw["client"] == origin.client
 
 
 def test_fetch_gives_also_what_one_answer_has_no_room_for(spine):

@@ -10,7 +10,7 @@ import pytest
 from receiving import in_loop, send, state, until, sync  # noqa: F401
 
 import memory_spine
-from memory_spine import HandoffConflict, MemorySpine, StaleLeaseError, ValidationError
+from memory_spine import HandoffConflict, MemorySpine, SpineWarning, StaleLeaseError, ValidationError
 
 # Long enough to be renewed, at a third of it, on a machine that has much to do.
 LEASE_S = 0.9
@@ -258,6 +258,31 @@ def test_need_fetches_memories_with_a_receipt(spine):
     assert [one.content for one in found.memories] == [memory.content]
     assert [(one.id, one.reason) for one in found.missing] == [("ms-77", "unknown")]
     assert [(receipt.id, receipt.agent) for receipt in spine.receipts(packed)] == [(memory.id, "coder")]
+
+
+def test_a_handoff_says_what_nobody_sees_in_it_and_how_far_its_envelope_can_be_trusted(spine):
+    seen = spine.store("from a page", trust="external")
+    packed = [spine.pack("coder", "Pay.", include_recent=0)]
+    with pytest.warns(SpineWarning, match="nobody sees"):
+        packed.append(spine.pack("coder", "Pay\u200b it.", refs=[seen.id], include_recent=0))
+    assert [envelope.trust for envelope in packed] == ["agent", "external"]
+    for envelope in packed:
+        spine.send(envelope)
+    plain, odd = spine.agent("coder").receive(limit=2)
+    assert (plain.flags, plain.envelope.trust) == ((), "agent")
+    assert (odd.flags, odd.envelope.trust) == (("invisible",), "external")
+    assert spine.pack("coder", "Pay.", refs=[seen.id], dry_run=True).trust == "external"
+
+
+def test_need_and_resolve_give_also_what_one_answer_has_no_room_for(spine):
+    ids = [spine.store(f"{number} " + "a" * 255000).id for number in range(34)]
+    packed = spine.pack("coder", "Read.", refs=ids, strategy="lazy", constraints={"max_tokens": 4000})
+    assert [memory.id for memory in spine.resolve(packed).memories] == ids
+    spine.send(packed)
+    (handoff,) = spine.agent("coder").receive()
+    found = handoff.need([*ids, "ms-999"])
+    assert [memory.id for memory in found.memories] == ids
+    assert [(one.id, one.reason) for one in found.missing] == [("ms-999", "unknown")]
 
 
 def test_a_lease_that_ran_out_is_lost(spine):

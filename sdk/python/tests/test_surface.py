@@ -59,7 +59,7 @@ def test_both_clients_have_the_same_calls():
         *("quarantine", "release_quarantined", "purge", "quarantined"),
         *("alerts", "alert_rules", "ack_alert", "silence_alert", "stats", "audit", "events"),
         *("create_key", "keys", "key", "rotate_key", "revoke_key", "session"),
-        *("tokens", "status", "healthy", "ready", "close"),
+        *("tokens", "status", "cluster", "healthy", "ready", "close"),
     }
 
 
@@ -100,7 +100,7 @@ SURFACE = {
         *("prompt", "envelope", "envelope_id", "v1", "id", "attempt", "max_attempts", "redelivered"),
         *("from_agent", "to_agent", "channel", "priority", "delivery"),
         *("ack", "complete", "nack", "release", "reject", "need", "progress", "agent_handoff", "task", "store", "store_many"),
-        *("pack", "hand_on", "since"),
+        *("pack", "hand_on", "since", "flags"),
         *("lease", "lease_expires_at", "keep", "release", "lease_lost", "settled", "in_doubt"),
     },
     memory_spine.Receiver: {"name", "instance", "receive", "peek", "inbox", "run", "stop"},
@@ -220,6 +220,7 @@ ROUTES = {
     "readSession": [MemorySpine.session],
     "countTokens": [MemorySpine.tokens],
     "status": [MemorySpine.status],
+    "readCluster": [MemorySpine.cluster],
     "health": [MemorySpine.healthy],
     "readiness": [MemorySpine.ready],
 }

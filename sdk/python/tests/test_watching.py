@@ -76,6 +76,8 @@ def test_the_audit_tells_who_did_what(connect, server, space):
         ("ada", "memory.pin", memory.id),
         ("ada", "agent.set", "coder"),
     ]
+    assert {entry.key for entry in entries} == {None}, "the server has no keys"
+    assert spine.audit(key="key-1").all() == []
     assert {entry.space for entry in entries} == {space} and entries[0].at.tzinfo is not None
     assert spine.audit(page_size=1).all() == entries
     assert spine.audit(page_size=2, order="newest").all() == entries[::-1]

@@ -45,6 +45,8 @@ abstract class EnvelopeParts {
 	readonly expectedOutput: JsonObject;
 	/** What was found in a handoff that had to be free of credentials; null where nobody asked for that. */
 	readonly guard: wire.Envelope2Guard | null;
+	/** How far what it carries can be trusted, the least of its parts; null in an envelope of minor 0 or 1. */
+	readonly trust: wire.Trust | null;
 	readonly fetchHint: "mcp" | "command" | "http" | null;
 	/** The id of the envelope that this one continues. */
 	readonly parent: string | null;
@@ -94,6 +96,7 @@ abstract class EnvelopeParts {
 		this.locked = one.locked ?? [];
 		this.expectedOutput = one.expectedOutput;
 		this.guard = one.guard;
+		this.trust = one.trust ?? null;
 		this.fetchHint = one.fetchHint ?? null;
 		this.parent = one.lineage.parent;
 		this.root = one.lineage.root ?? "";

@@ -1,6 +1,7 @@
 /** The calls on envelopes and tasks: pack one, read it, compare two. @module */
 import type { CallOptions } from "./caller.js";
 import { DryRun, Envelope, envelopeId, type EnvelopeId } from "./envelope.js";
+import { fetching } from "./fetching.js";
 import type * as wire from "./generated/types.js";
 import { apart, MemoryCalls } from "./memories.js";
 import { Pages } from "./pages.js";
@@ -109,10 +110,9 @@ export abstract class EnvelopeCalls extends MemoryCalls {
 		options: CallOptions & { readonly ids?: readonly string[] | undefined } = {},
 	): Promise<wire.Found> {
 		const { ids, ...how } = options;
-		return this.request(
-			"resolveEnvelope",
-			{ params: { id: envelopeId("id", id) }, body: { ids } },
-			{ ...how, safe: true },
+		const params = { id: envelopeId("id", id) };
+		return fetching(ids, (ids) =>
+			this.request("resolveEnvelope", { params, body: { ids } }, { ...how, safe: true }),
 		);
 	}
 

@@ -41,6 +41,8 @@ export interface SpaceEvent {
 	readonly agent: string | null;
 	/** Who did it. */
 	readonly actor: string | null;
+	/** The key that let them in, `key-7`; null where the server has none, or did it itself. */
+	readonly key: string | null;
 	/** What else there is to say of it. */
 	readonly data: CloudEvent["data"];
 }
@@ -59,6 +61,7 @@ function eventOf(text: string): SpaceEvent {
 		subject: one.subject ?? null,
 		agent: one.data.agent ?? null,
 		actor: one.data.actor ?? null,
+		key: one.data.key ?? null,
 		data: one.data,
 	};
 }

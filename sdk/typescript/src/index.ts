@@ -38,6 +38,7 @@ export type {
 	Key,
 	Memory,
 	Operations,
+	Origin,
 	Parked,
 	Queue,
 	QueueEntry,
@@ -53,6 +54,7 @@ export type {
 	Task,
 	TaskListed,
 	Trace,
+	Trust,
 	Verdict,
 } from "./generated/types.js";
 export { HandoffClient, type HandoffClientOptions } from "./handoff-client.js";

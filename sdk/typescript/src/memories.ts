@@ -2,6 +2,7 @@
 import { Caller, type CallOptions } from "./caller.js";
 import { PreconditionFailed } from "./errors.js";
 import type { Found, JsonObject, Memory, MemoryInput, MemoryPatch, Operations } from "./generated/types.js";
+import { fetching } from "./fetching.js";
 import { Pages } from "./pages.js";
 
 const PAGE_MAX = 1000;
@@ -164,16 +165,7 @@ export abstract class MemoryCalls extends Caller {
 	 * at most: what it did not give is asked for again, so that all of it is here.
 	 */
 	async fetch(ids: readonly string[], options: CallOptions = {}): Promise<Found> {
-		let found: Found = await this.request("fetchMemories", { body: { ids } }, { ...options, safe: true });
-		const memories = [...found.memories], missing = [...found.missing];
-		for (;;) {
-			const later = found.missing.filter((one) => one.reason === "not_given").map((one) => one.id);
-			// Each answer gives one at least: so it ends.
-			if (later.length === 0 || found.memories.length === 0) return { ...found, memories, missing };
-			found = await this.request("fetchMemories", { body: { ids: later } }, { ...options, safe: true });
-			memories.push(...found.memories);
-			missing.splice(0, missing.length, ...missing.filter((one) => one.reason !== "not_given"), ...found.missing);
-		}
+		return fetching(ids, (ids = []) => this.request("fetchMemories", { body: { ids } }, { ...options, safe: true }));
 	}
 
 	/** The best memories for the words of a query, each with its `score`, the highest first. */

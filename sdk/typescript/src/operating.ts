@@ -338,7 +338,16 @@ export abstract class OperatingCalls extends ManyCalls {
 		return (await this.request("countTokens", { body: { text, tokenizer } }, { ...how, safe: true })).tokens;
 	}
 
+	/**
+	 * The servers that share a database, and which of them owns which part of it. One that keeps everything itself is the
+	 * only node, and has no shards.
+	 */
+	async cluster(options: CallOptions = {}): Promise<wire.Operations["readCluster"]["answer"]> {
+		return this.request("readCluster", {}, options);
+	}
+
 	/** What the server says about itself: version, uptime, store, memories in the space, connections, requests. */
+
 	async status(options: CallOptions = {}): Promise<wire.Status> {
 		return this.request("status", {}, options);
 	}

@@ -51,6 +51,14 @@ export abstract class Received {
 		return this.taken.since ?? [];
 	}
 
+	/**
+	 * What a reader should know of the envelope: `invisible`, where characters that nobody sees stand in it and no script
+	 * or emoji needs them. A model reads them all the same.
+	 */
+	get flags(): readonly string[] {
+		return this.taken.flags ?? [];
+	}
+
 	/** Who sent it. */
 	get from(): string | null {
 		return this.taken.from;

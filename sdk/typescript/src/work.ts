@@ -12,6 +12,7 @@ import type { CallOptions, Sending } from "./caller.js";
 import { DryRun, Envelope } from "./envelope.js";
 import { type PackFields, type PackOptions, packing } from "./envelopes.js";
 import { ProtocolError, StaleLeaseError } from "./errors.js";
+import { fetching } from "./fetching.js";
 import { operations } from "./generated/operations.js";
 import type { Found, HandoffStatus, JsonObject, Memory, SettleOutcome, Taken } from "./generated/types.js";
 import type { DeliveryOptions, Handoff, HandoffCalls } from "./handoffs.js";
@@ -202,8 +203,11 @@ export class Work extends Received {
 
 	/** Fetches memories that the work needs. Renews the lease, too. */
 	async need(refs: readonly string[]): Promise<Found> {
-		const said = { params: { id: this.id }, body: { lease: this.lease, refs } };
-		return this.#noticingLoss(() => this.#client.request("need", said, { agent: this.to, safe: true }));
+		const params = { id: this.id };
+		return fetching(refs, (refs = []) => {
+			const said = { params, body: { lease: this.lease, refs } };
+			return this.#noticingLoss(() => this.#client.request("need", said, { agent: this.to, safe: true }));
+		});
 	}
 
 	/** Packs an envelope that continues the work. To finish this handoff and send the next in one call, use `handOn`. */

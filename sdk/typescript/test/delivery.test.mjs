@@ -89,6 +89,22 @@ test("each way of settling is what the server has", async () => {
 	assert.ok((await failure(working.nack("too late"))) instanceof StaleLeaseError);
 });
 
+test("work says what nobody sees in it, and how far its envelope can be trusted", async () => {
+	const spine = world.client();
+	const seen = await spine.store("from a page", { trust: "external" });
+	for (const [summary, refs] of [["Pay.", []], [`Pay\u200b it.`, [seen.id]]])
+		await spine.send(await spine.pack("wary", summary, { refs, includeRecent: 0 }));
+	const told = [];
+	for (const work of await spine.agent("wary").receive({ limit: 2, waitS: 5 })) {
+		told.push([work.flags, work.envelope.trust]);
+		await work.complete();
+	}
+	assert.deepEqual(told, [
+		[[], "agent"],
+		[["invisible"], "external"],
+	]);
+});
+
 test("work fetches what it needs, stores for its task, and packs on", async () => {
 	const spine = world.client();
 	const memory = await spine.store("needed");

@@ -119,6 +119,29 @@ test("a memory is changed, reverted, pinned and forgotten", async () => {
 	assert.deepEqual([memories.length, missing.map((each) => each.reason)], [1, ["forgotten", "unknown"]]);
 });
 
+test("a memory says where it came from and what nobody sees in it", async () => {
+	const spine = world.client();
+	const [plain, hidden] = [await spine.store("plain"), await spine.store("pay\u200bment")];
+	assert.deepEqual([plain.flags, hidden.flags], [undefined, ["invisible"]]);
+	const { origin } = await spine.get(plain.id);
+	assert.deepEqual([origin.key, origin.protocol, origin.claimed], [null, "http", undefined]);
+	assert.match(origin.client, /^memory-spine-typescript\//);
+});
+
+test("fetch, resolve and need give also what one answer has no room for", async () => {
+	const spine = world.client();
+	const ids = [];
+	for (let n = 0; n < 34; n++) ids.push((await spine.store(`${n} ${"a".repeat(255000)}`)).id);
+	const told = ({ memories, missing }) => [memories.map((one) => one.id), missing.map((one) => [one.id, one.reason])];
+	assert.deepEqual(told(await spine.fetch([...ids, "ms-9999"])), [ids, [["ms-9999", "unknown"]]]);
+	const envelope = await spine.pack("reader", "Read.", { refs: ids, strategy: "lazy", constraints: { max_tokens: 4000 } });
+	assert.deepEqual(told(await spine.resolve(envelope)), [ids, []]);
+	await spine.send(envelope);
+	const [work] = await spine.agent("reader").receive({ waitS: 5 });
+	assert.deepEqual(told(await work.need([...ids, "ms-9999"])), [ids, [["ms-9999", "unknown"]]]);
+	await work.complete();
+});
+
 test("an error says what, where and what to do", async () => {
 	const spine = world.client();
 	const error = await failure(spine.get("ms-4821"));

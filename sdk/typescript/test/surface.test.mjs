@@ -102,6 +102,7 @@ const methods = {
 	readSession: ["session"],
 	countTokens: ["tokens"],
 	status: ["status"],
+	readCluster: ["cluster"],
 	health: ["healthy"],
 	readiness: ["ready"],
 	receive: [Receiver, "receive", "inbox", "run"],

@@ -8,9 +8,11 @@ import {
 	type Json,
 	type Memory,
 	MemorySpine,
+	type Origin,
 	type Pages,
 	type Sent,
 	type SpaceEvent,
+	type Trust,
 	type Work,
 } from "memory-spine";
 
@@ -22,8 +24,11 @@ export async function knows(spine: MemorySpine): Promise<void> {
 	same<typeof memory, Memory>();
 	same<typeof memory.createdAt, Date>();
 	same<typeof memory.state, "active" | "superseded" | "expired" | "forgotten" | "quarantined">();
+	same<typeof memory.origin, Origin | null>();
+	same<typeof memory.flags, readonly string[] | undefined>();
 	const envelope = await spine.pack("a", "b", { parent: "env-1", constraints: { x: 1, y: [true, null] } });
 	same<typeof envelope, Envelope>();
+	same<typeof envelope.trust, Trust | null>();
 	const dry = await spine.pack("a", "b", { dryRun: true });
 	same<typeof dry, DryRun>();
 	same<ReturnType<typeof spine.list>, Pages<Memory>>();
@@ -33,6 +38,7 @@ export async function knows(spine: MemorySpine): Promise<void> {
 	for await (const event of spine.events({ types: "handoff." })) same<typeof event, SpaceEvent>();
 	for await (const work of spine.agent("a").inbox({ limit: 1 })) {
 		same<typeof work, Work>();
+		same<typeof work.flags, readonly string[]>();
 		const next = await work.handOn("b", "c", {
 			result: { anything: new Map() },
 			constraints: { x: 1 },
