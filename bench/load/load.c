@@ -2,10 +2,11 @@
  * asks again.
  *
  *     load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] [--seed N] [--filled DIR]
- *          [--forget] [--json] PORT
+ *          [--forget] [--spaces N] [--json] PORT[,PORT...]
  *
  * One thread and epoll, because it shares the machine with the server it measures; its own CPU time per cycle is
- * printed, so that one can see what it took. What a client does is a scenario (scenario.h). Times are from the first
+ * printed, so that one can see what it took. With --spaces the clients are spread over so many spaces, and with several
+ * ports over these servers. What a client does is a scenario (scenario.h). Times are from the first
  * byte sent to the last one received of a cycle; what ends within the warm-up is not counted.
  */
 #include "link.h"
@@ -22,7 +23,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { EVENTS = 256, CONNECTIONS_MAX = 20000 };
+enum { EVENTS = 256, CONNECTIONS_MAX = 20000, PORTS_MAX = 16 };
 
 struct client {
 	struct link link;
@@ -33,7 +34,9 @@ struct client {
 struct load {
 	const struct scenario *scenario;
 	struct scenario_config config;
-	uint16_t port;
+	uint16_t ports[PORTS_MAX];
+	size_t port_count;
+	uint64_t spaces;		/* 0: the default one */
 	uint64_t connections;
 	double seconds;
 	double warmup_s;
@@ -50,10 +53,28 @@ struct load {
 
 /* --- A client --- */
 
+/* Behind the first line of the request. */
+static void put_space(const struct load *l, struct client *c)
+{
+	struct buf *out = &c->own.scratch;
+	struct str request = buf_str(&c->link.out), first = request;
+
+	buf_clear(out);
+	first.n = str_find(request, '\n') + 1;
+	buf_put(out, first);
+	buf_printf(out, "Spine-Space: load-%" PRIu64 "\r\n", c->own.number % l->spaces);
+	buf_put(out, str_sub(request, first.n, request.n));
+}
+
 static void send_request(struct load *l, struct client *c)
 {
 	buf_clear(&c->link.out);
 	l->scenario->request(&c->own, &c->link.out);
+	if (l->spaces) {
+		put_space(l, c);
+		buf_clear(&c->link.out);
+		buf_put(&c->link.out, buf_str(&c->own.scratch));
+	}
 	if (buf_overflowed(&c->own.scratch)) {
 		fprintf(stderr, "load: a request is larger than %d bytes\n", LINK_MESSAGE_BYTES_MAX);
 		exit(1);
@@ -98,7 +119,7 @@ static void client_open(struct load *l, struct client *c, uint64_t number)
 {
 	c->own = (struct scenario_client){.config = &l->config, .number = number};
 	buf_init(&c->own.scratch, LINK_MESSAGE_BYTES_MAX);
-	link_open(&c->link, l->epoll, l->port, c);
+	link_open(&c->link, l->epoll, l->ports[number / (l->spaces ? l->spaces : 1) % l->port_count], c);
 }
 
 static void client_close(struct client *c)
@@ -172,9 +193,22 @@ static int usage(void)
 	buf_init(&list, 1 << 16);
 	scenario_list(&list);
 	fprintf(stderr, "usage: load [--scenario NAME] [--connections N] [--seconds S] [--warmup S] [--bytes N] "
-		"[--seed N] [--filled DIR] [--forget] [--json] PORT\nscenarios:\n%s", buf_str(&list).p);
+		"[--seed N] [--filled DIR] [--forget] [--spaces N] [--json] PORT[,PORT...]\nscenarios:\n%s",
+		buf_str(&list).p);
 	buf_release(&list);
 	return 2;
+}
+
+static bool parse_ports(struct load *l, char *list)
+{
+	char *rest = list, *word;
+
+	while ((word = strsep(&rest, ",")) && l->port_count < PORTS_MAX) {
+		l->ports[l->port_count] = (uint16_t)atoi(word);
+		if (l->ports[l->port_count++] == 0)
+			return false;
+	}
+	return word == NULL;
 }
 
 static bool parse_options(struct load *l, int argc, char **argv)
@@ -184,7 +218,7 @@ static bool parse_options(struct load *l, int argc, char **argv)
 		{"seconds", required_argument, NULL, 's'}, {"warmup", required_argument, NULL, 'w'},
 		{"bytes", required_argument, NULL, 'b'}, {"seed", required_argument, NULL, 'r'},
 		{"filled", required_argument, NULL, 'f'}, {"forget", no_argument, NULL, 'g'},
-		{"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
+		{"spaces", required_argument, NULL, 'p'}, {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0},
 	};
 	int c;
 
@@ -205,15 +239,16 @@ static bool parse_options(struct load *l, int argc, char **argv)
 			l->config.filled = optarg;
 		else if (c == 'g')
 			l->config.forgets = true;
+		else if (c == 'p')
+			l->spaces = strtoull(optarg, NULL, 10);
 		else if (c == 'j')
 			l->json = true;
 		else
 			return false;
 	}
 	l->config.clients = l->connections;
-	l->port = optind == argc - 1 ? (uint16_t)atoi(argv[optind]) : 0;
-	return l->scenario && l->port && l->connections > 0 && l->connections <= CONNECTIONS_MAX && l->seconds > 0 &&
-	       l->warmup_s >= 0;
+	return optind == argc - 1 && parse_ports(l, argv[optind]) && l->scenario && l->connections > 0 &&
+	       l->connections <= CONNECTIONS_MAX && l->seconds > 0 && l->warmup_s >= 0;
 }
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@ import { Dialog, Field, Sheet } from "./parts/dialog";
 import { Notes } from "./parts/notes";
 import { Agents } from "./pages/agents";
 import { Channels } from "./pages/channels";
+import { Cluster, useIsCluster } from "./pages/cluster";
 import { Handoff } from "./pages/handoff";
 import { Keys } from "./pages/keys";
 import { Memories } from "./pages/memories";
@@ -35,6 +36,7 @@ const nav: readonly { readonly page: Page; readonly title: string }[] = [
 	{ page: "channels", title: "Channels" },
 	{ page: "memories", title: "Memories" },
 	{ page: "keys", title: "Keys" },
+	{ page: "cluster", title: "Cluster" },
 ];
 
 const themes: readonly Theme[] = ["auto", "light", "dark"];
@@ -297,6 +299,8 @@ function PageOf({ at }: { at: Place }) {
 			return <Memories space={space} id={parts[0]} />;
 		case "keys":
 			return <Keys space={space} />;
+		case "cluster":
+			return <Cluster space={space} />;
 	}
 }
 
@@ -360,6 +364,10 @@ function Frame({ at }: { at: Place }) {
 	const main = useRef<HTMLElement>(null);
 	const first = useRef(true);
 	const [error, setError] = useState<Problem>();
+	const isAdmin = may(now, "admin") && mayRoam(now);
+	const isCluster = useIsCluster(at.space, isAdmin);
+	const isShown = (page: Page) =>
+		page === "keys" ? now?.mode === "keys" && may(now, "admin") : page !== "cluster" || isCluster || at.page === page;
 
 	useEffect(() => listen(at.space), [at.space]);
 	// Where the pages do not fit side by side, the one that is open is to be seen.
@@ -400,7 +408,7 @@ function Frame({ at }: { at: Place }) {
 			<header>
 				<Brand />
 				<nav aria-label="Pages">
-					{nav.filter(({ page }) => page !== "keys" || (now?.mode === "keys" && may(now, "admin"))).map(({ page, title }) => (
+					{nav.filter(({ page }) => isShown(page)).map(({ page, title }) => (
 						<a key={page} href={link(page)} aria-current={at.page === page ? "page" : undefined}>
 							{title}
 							{page === "parked" && <ParkedBadge space={at.space} />}

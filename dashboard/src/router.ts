@@ -12,6 +12,7 @@ export const pages = [
 	"memories",
 	"handoffs",
 	"keys",
+	"cluster",
 ] as const;
 export type Page = (typeof pages)[number];
 

@@ -208,6 +208,7 @@ export interface HandoffEvent {
 	readonly attempt?: number;
 	readonly agent: string | null;
 	readonly actor: string | null;
+	readonly key?: string;
 	readonly note: string | null;
 }
 
@@ -504,7 +505,32 @@ export interface LiveEvent {
 		readonly envelope_id?: string | null;
 		readonly agent?: string | null;
 		readonly actor?: string | null;
+		readonly key?: string;
 		readonly attempt?: number;
 		readonly note?: string | null;
 	};
+}
+
+/** The servers that share a database; one that keeps everything itself is the only one. */
+export interface Cluster {
+	readonly node: string;
+	readonly nodes: readonly ClusterNode[];
+	readonly shards: readonly ClusterShard[];
+}
+
+export interface ClusterNode {
+	readonly id: string;
+	readonly url: string;
+	readonly version: string;
+	readonly state: "live" | "leaving" | "gone";
+	readonly lease_left_ms: number | null;
+	readonly clock_offset_ms: number | null;
+	readonly shards: number;
+}
+
+export interface ClusterShard {
+	readonly shard: number;
+	readonly owner: string | null;
+	readonly epoch: number;
+	readonly state: "owned" | "open" | "moving" | "idle" | "none";
 }

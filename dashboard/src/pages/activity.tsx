@@ -28,6 +28,7 @@ function Row({ event }: { event: LiveEvent }) {
 					by <Name>{data.actor}</Name>
 				</span>
 			)}{" "}
+			{data?.key && <span class="faint">with {data.key}</span>}{" "}
 			{data?.note && (
 				<span class="faint note-text" dir="auto">
 					{data.note}

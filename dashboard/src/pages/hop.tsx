@@ -181,6 +181,7 @@ export function Events({ events, isOne = false }: { events: readonly HandoffEven
 							by <Name>{event.actor}</Name>
 						</span>
 					)}
+					{event.key && <span class="faint">with {event.key}</span>}
 					{event.note && (
 						<span class="note-text" dir="auto">
 							{event.note}
