@@ -91,7 +91,8 @@ BASE_FLAGS = $(CODE_FLAGS) -Isrc -Isdk/c/include $(LLHTTP_INC) -D_GNU_SOURCE -DS
 ALL_CFLAGS = -std=gnu11 $(WARN_C) $(BASE_FLAGS) $(CFLAGS)
 ALL_CXXFLAGS = -std=gnu++17 $(WARN) $(BASE_FLAGS) $(CXXFLAGS)
 ALL_LIBS = $(PKG_LIBS) -lstemmer -lm -pthread
-PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+# Of libpq only the header is needed: the library is found when the server uses it.
+PKG_CFLAGS := $(shell pkg-config --cflags $(PKGS) libpq 2>/dev/null)
 PKG_LIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A second make, so that what scripts/deps has just installed is seen.
@@ -99,7 +100,16 @@ SUBMAKE = $(MAKE) --no-print-directory -j$(JOBS)
 
 # --- For people ----------------------------------------------------------------------------------
 
-.PHONY: build run check test crash sim power faults coverage static load soak abuse bench recall api-cases typescript screenshots clean help deps-build deps-test deps-bench
+FOR_PEOPLE := build run check test crash sim power faults coverage static load soak cluster cluster-failover abuse bench recall api-cases typescript screenshots fuzz \
+              clean help deps-build deps-test deps-bench tarball deb test-packages
+.PHONY: $(FOR_PEOPLE)
+
+# These have a second make do the work. Where they are asked for together with others (`make -j2 build build/describe`), both would
+# compile the same files at the same time: one goal after the other, then. The second make still uses all cores.
+ifneq ($(filter $(FOR_PEOPLE),$(or $(MAKECMDGOALS),build)),)
+.NOTPARALLEL:
+endif
+
 build: deps-build	## build/spine
 	@$(SUBMAKE) binary
 
@@ -121,9 +131,10 @@ CRASH_SECONDS ?= 600
 CRASH_ROUNDS ?=
 UPKEEP_ROUNDS ?= 200
 
-sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, on every core
+sim: build	## play SIM_SEEDS seeded runs of delivery among faults and crashes, of one server and of several, on every core
 	@$(SUBMAKE) $(OUT)/tests/sim
 	@$(OUT)/tests/sim --seeds $(SIM_SEEDS) --jobs $(JOBS)
+	@$(OUT)/tests/sim --cluster --seeds $(SIM_SEEDS) --jobs $(JOBS)
 SIM_SEEDS ?= 1000000
 
 power: build	## cut a store's power at POWER_SEEDS times 1,000 random places
@@ -137,11 +148,15 @@ faults: build	## let FAULT_CALLS calls of each kind fail in the store and in a s
 	@SPINE_BIN=$(BIN) $(PYTHON) tests/faults/server/server.py --calls $(FAULT_CALLS)
 FAULT_CALLS ?= 300
 
-coverage: deps-test	## which lines the tests reach: all unit tests, the simulation, COVERAGE_WIRE; fails below 90 % of core, engine, store
+coverage: deps-test	## which lines the tests reach: unit tests, simulation, wire tests; fails below 90 % of core, engine, store
 	@scripts/coverage $(COVERAGE_WIRE)
-COVERAGE_WIRE ?= $(wildcard tests/wire/test_*.py)
+# Of the command line's tests only those that move a space or open a store: the others start a process for each line, and reach cli/ alone
+# (COVERAGE_WIRE=tests/wire runs them all). Nor those that load a server for minutes and reach nothing that others do not.
+COVERAGE_WIRE ?= $(filter-out tests/wire/test_cli% $(COVERAGE_SLOW:%=tests/wire/test_%.py),$(wildcard tests/wire/test_*.py)) \
+                 tests/wire/test_cli_whole.py tests/wire/test_cli_encrypted.py
+COVERAGE_SLOW := large_requests
 
-static: deps-test	## cppcheck and clang-tidy over all of the source; several minutes
+static: deps-test	## cppcheck and clang-tidy over all of the source; half an hour of a core the first time, then only what changed
 	@scripts/check-static
 
 load: build	## 10,000 receivers that wait on one server: memory and CPU for each, then all are served
@@ -150,6 +165,18 @@ load: build	## 10,000 receivers that wait on one server: memory and CPU for each
 soak: build	## mixed load for SOAK_SECONDS (an hour): memory, descriptors and disk stay flat
 	@$(PYTHON) tests/load/soak.py --seconds $(SOAK_SECONDS)
 SOAK_SECONDS ?= 3600
+
+cluster: build	## CLUSTER_NODES nodes over one PostgreSQL, killed, paused, cut off and restarted for CLUSTER_SECONDS (an hour)
+	@SPINE_BIN=$(BIN) $(PYTHON) tests/cluster/run.py --seconds $(CLUSTER_SECONDS) --nodes $(CLUSTER_NODES) --seed $(CLUSTER_SEED) \
+		--faults kill,pause,stop,cut,peers,restart,postgres,roll
+CLUSTER_SECONDS ?= 3600
+CLUSTER_NODES ?= 3
+CLUSTER_SEED ?= 1
+
+cluster-failover: build	## three machines in network namespaces: PostgreSQL's primary dies, or is cut off; needs root
+	@scripts/deps cluster
+	@SPINE_BIN=$(BIN) $(PYTHON) tests/cluster/failover.py --seconds $(FAILOVER_SECONDS) --seed $(CLUSTER_SEED)
+FAILOVER_SECONDS ?= 600
 
 abuse: build	## clients that mean harm, up to 10,000 at a time: what they cost, and how long good ones wait; about six minutes
 	@$(PYTHON) tests/load/abuse.py --markdown
@@ -261,7 +288,7 @@ $(OUT)/tests/%: tests/unit/%.c $(LIB)
 	@$(CXX) $(SAN_FLAGS) -pie -o $@ $(OUT)/tests/$*.o $(filter %.o,$^) $(LIB) $(ALL_LIBS) -lcmocka
 
 $(OUT)/tests/test_store_conformance: $(CONFORMANCE_OBJ)
-$(OUT)/tests/test_store_differential: $(addprefix $(OUT)/conformance/,changes.o questions.o show.o)
+$(OUT)/tests/test_store_differential: $(addprefix $(OUT)/conformance/,changes.o pruning.o questions.o show.o)
 
 $(OUT)/conformance/%.o: tests/unit/test_store_conformance/%.c
 	@mkdir -p $(@D)
@@ -276,13 +303,16 @@ completions/spine.bash: PAGE_IS = completion bash
 completions/_spine: PAGE_IS = completion zsh
 completions/spine.fish: PAGE_IS = completion fish
 
+.PHONY: pages
+pages: $(PAGES) schemas/openapi.json
+	@:
 ifeq ($(SAN),)
-binary: $(PAGES)
+binary: pages
+endif
 $(PAGES): $(BIN)
 	@mkdir -p $(@D)
 	@$(BIN) $(PAGE_IS) >$(OUT)/$(@F)
 	@if cmp -s $(OUT)/$(@F) $@; then rm $(OUT)/$(@F); touch $@; else mv $(OUT)/$(@F) $@; printf '  %-4s %s\n' GEN $@; fi
-endif
 
 # The one version is in VERSION; Python's package has a copy, which must be there without a build.
 sdk/python/memory_spine/_version.py: VERSION
@@ -332,7 +362,7 @@ $(OUT)/token_count: tests/token_reference/count.c $(LIB)
 FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c)) fuzz_answer
 FUZZ_BIN := $(FUZZERS:%=build/fuzz/tests/%)
 
-.PHONY: fuzz fuzzers
+.PHONY: fuzzers
 fuzzers: $(FUZZ_BIN)
 	@:
 
@@ -430,12 +460,9 @@ $(OUT)/tools/%.o: tools/%.c
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 # What the server answers at /openapi.json, for tests and for people who read the source.
-ifeq ($(SAN),)
-binary: schemas/openapi.json
 schemas/openapi.json: $(DESCRIBE)
 	@$(DESCRIBE) openapi >$(OUT)/openapi.json
 	@if cmp -s $(OUT)/openapi.json $@; then touch $@; else cp $(OUT)/openapi.json $@; printf '  %-4s %s\n' GEN $@; fi
-endif
 
 .PHONY: docs-tables
 docs-tables: $(DESCRIBE)	## the tables of fields in docs/protocol.md, made anew

@@ -30,15 +30,23 @@ class Authority:
     def openssl(self, *arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True, timeout=60)
 
-    def sign(self, name: str, days: int = 2) -> tuple[Path, Path]:
-        """A certificate and its key, new ones where they exist already."""
+    def sign(self, name: str, names: str = "IP:127.0.0.1", days: int = 2) -> tuple[Path, Path]:
+        """A certificate for these subjectAltNames and its key, new ones where they exist already."""
         self.openssl("req", *new_key(f"{name}.new"), "-subj", f"/CN={name}", "-out", f"{name}.csr")
-        (self.folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+        (self.folder / "names").write_text(f"subjectAltName={names}\n")
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{self.name}.pem", "-CAkey", f"{self.name}.key",
                      "-CAcreateserial", "-days", str(days), "-extfile", "names", "-out", f"{name}.new.pem")
         for ending in ("pem", "key"):
             (self.folder / f"{name}.new.{ending}").rename(self.folder / f"{name}.{ending}")
         return self.folder / f"{name}.pem", self.folder / f"{name}.key"
+
+    def path(self, file: str) -> str:
+        """Of one of its files: NAME.pem, NAME.key."""
+        return str(self.folder / file)
+
+    def serving(self, name: str, *more: str) -> tuple[str, ...]:
+        """The options of a server that has this certificate."""
+        return ("--tls-cert", self.path(f"{name}.pem"), "--tls-key", self.path(f"{name}.key"), *more)
 
     def client(self, **options: ssl.TLSVersion) -> ssl.SSLContext:
         """What trusts this authority and nobody else."""
@@ -73,8 +81,7 @@ def server_options() -> list[str]:
     """What a server is started with."""
     if not wanted():
         return []
-    folder = authority().folder
-    return ["--tls-cert", str(folder / "server.pem"), "--tls-key", str(folder / "server.key")]
+    return [*authority().serving("server")]
 
 
 def over_tls(plain: socket.socket) -> socket.socket:

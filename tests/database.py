@@ -1,10 +1,17 @@
 """The database of a store, changed by SQL as nobody but a test would. SQLite alone writes pages without the checksums that
 Memory Spine looks at (src/store/sqlite/sqlite_seal.c), so they are put in when the connection is closed. This is the format
-written down a second time: where the two differ, no test that changes a store passes."""
+written down a second time: where the two differ, no test that changes a store passes.
 
+On PostgreSQL (stores.py) connect() gives a session there that takes the same calls, and "?" in statements. All texts are
+bytes there; what comes back as UTF-8 is a string. Tables have one more column, the shard: executemany() puts in that of the
+only space, and the rows say their ids."""
+
+import contextlib
 import sqlite3
 import struct
 from pathlib import Path
+
+import stores
 
 PAGE, SEAL = 4096, 8
 MASK = (1 << 64) - 1
@@ -62,7 +69,100 @@ class Database(sqlite3.Connection):
             reseal(self.path)
 
 
+# What SQLite has built in.
+FUNCTIONS = """
+CREATE OR REPLACE FUNCTION public.replace(bytea, text, text) RETURNS bytea LANGUAGE sql AS
+  $$ SELECT convert_to(pg_catalog.replace(convert_from($1, 'UTF8'), $2, $3), 'UTF8') $$;
+CREATE OR REPLACE FUNCTION public.hex(bytea) RETURNS text LANGUAGE sql AS $$ SELECT encode($1, 'hex') $$;
+SET search_path TO spine, public;
+"""
+
+
+class Rows(list):
+    """What a statement gave."""
+
+    rowcount = 0
+
+    def fetchone(self):
+        return self.pop(0) if self else None
+
+    def fetchall(self):
+        return self
+
+
+class PostgresDatabase(stores.Postgres):
+    """Each statement is a transaction."""
+
+    def __init__(self, address):
+        super().__init__(address)
+        assert not self.run(FUNCTIONS), self.error()
+
+    def execute(self, sql, values=()):
+        parts = sql.split("?")
+        sql = parts[0] + "".join(f"${number}{part}" for number, part in enumerate(parts[1:], 1))
+        rows, changed = self.ask(sql, values)
+        made = Rows(rows)
+        made.rowcount = changed
+        return made
+
+    def executemany(self, sql, rows):
+        """Of an INSERT."""
+        head, _, row = sql.partition("VALUES (")
+        ((shard,),) = self.execute("SELECT max(shard) FROM space")
+        head, row = head.replace("(", "(shard, ", 1), f"({shard}, {row}"
+        for at in range(0, len(rows), 1000):
+            some = rows[at:at + 1000]
+            self.execute(f"{head} VALUES {', '.join([row] * len(some))}", [value for values in some for value in values])
+
+    def commit(self):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.close()
+
+
 def connect(path, **options):
+    """The database of a store: `path` is that of the file spine.db, whichever store it is."""
+    if stores.SERVER:
+        return PostgresDatabase(stores.address(Path(path).parent))
     made = sqlite3.connect(path, factory=Database, **options)
     made.path = path
     return made
+
+
+def look(path):
+    """The same, to read from."""
+    return connect(path) if stores.SERVER else sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+
+
+@contextlib.contextmanager
+def unprotected(db, table):
+    """While it lasts rows of the table may be changed that never are: on the embedded store triggers see to that."""
+    if stores.SERVER:
+        yield
+        return
+    triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?", [table]).fetchall()
+    for name, _ in triggers:
+        db.execute(f"DROP TRIGGER {name}")
+    yield
+    for _, sql in triggers:
+        db.execute(sql)
+
+
+def make_sealed(path):
+    """A database without tables whose pages have room for checksums. SQLite alone cannot ask for that room; but it keeps what
+    the header says, so the header of an empty one is changed: the room at the end of each page, and where its rows begin."""
+    with sqlite3.connect(path, isolation_level=None) as db:
+        db.execute(f"PRAGMA page_size = {PAGE}")
+        db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        db.execute("PRAGMA user_version = 0")
+    db.close()
+    with open(path, "r+b") as file:
+        file.seek(20)
+        file.write(bytes([SEAL]))
+        file.seek(100 + 5)
+        file.write(struct.pack(">H", PAGE - SEAL))
+    reseal(path)

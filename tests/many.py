@@ -35,10 +35,11 @@ class Client:
             self.reader, self.writer = await asyncio.open_connection(*self.address)
         return self
 
-    def send(self, path: str, body: Any) -> None:
+    def send(self, path: str, body: Any, headers: str = "") -> None:
         assert self.writer is not None
         data = json.dumps(body).encode()
-        self.writer.write(f"POST {path} HTTP/1.1\r\n{self.head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+        head = f"POST {path} HTTP/1.1\r\n{self.head}{headers}Content-Length: {len(data)}\r\n\r\n"
+        self.writer.write(head.encode() + data)
 
     async def answer(self) -> tuple[int, Any]:
         assert self.reader is not None

@@ -3,8 +3,11 @@
 #include "core/envelope/unpack.h"
 #include "store/embedded.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { WHY_MAX = 8192 };
@@ -36,13 +39,26 @@ bool admin_restore(const char *data_dir, const char *file, bool replace, struct 
 	return store_restore(data_dir, file, replace, ret_kept, error) == STORE_OK;
 }
 
+/* The next number to look at; 0: that was the last. Where the way to it is damaged they are looked at one by one, and
+ * each that cannot be read is told. */
+static bool next_envelope(struct store_conn *c, int64_t space, uint64_t last, uint64_t *num, struct buf *error)
+{
+	uint64_t next = 0;
+	enum store_status status = *num < last ? store_envelope_next(c, space, *num, &next) : STORE_OK;
+
+	if (status != STORE_OK && status != STORE_DAMAGED)
+		buf_printf(error, "the store could not be read to its end: %s", store_error(c));
+	*num = status == STORE_DAMAGED ? *num + 1 : next;
+	return status == STORE_OK || status == STORE_DAMAGED;
+}
+
 /* Every envelope against its digest and that of its parent; a line for each that does not match. */
 static bool check_envelopes(struct store_conn *c, const struct space_row *space, struct admin_check *k,
 			    struct buf *problems, struct buf *error)
 {
 	struct problem problem = {0};
 	struct arena arena;
-	uint64_t last, num;
+	uint64_t last, num = 0;
 	enum store_status status = store_envelope_last(c, space->id, &last);
 	bool ok = status == STORE_OK;
 
@@ -54,7 +70,7 @@ static bool check_envelopes(struct store_conn *c, const struct space_row *space,
 	if (!ok)
 		buf_printf(error, "the store could not be read to its end: %s", store_error(c));
 	arena_init(&arena);
-	for (num = 1; ok && num <= last; num++) {
+	while (ok && next_envelope(c, space->id, last, &num, error) && num) {
 		enum unpack_verdict verdict;
 		enum problem_code code = unpack_verify_one(c, space->id, num, &arena, &verdict, &problem);
 
@@ -78,7 +94,7 @@ static bool check_envelopes(struct store_conn *c, const struct space_row *space,
 		}
 	}
 	arena_release(&arena);
-	return ok;
+	return ok && num == 0;
 }
 
 static bool check_spaces(struct store_conn *c, struct admin_check *k, struct buf *problems, struct buf *error)
@@ -172,6 +188,31 @@ static char *scratch_path(const char *data_dir, const char *what)
 	return buf_take(&path);
 }
 
+/* Who was killed leaves a copy of the store that is not encrypted. It goes with the next backup or restore. */
+static void remove_left(const char *data_dir, const char *what)
+{
+	DIR *dir = opendir(data_dir);
+	const struct dirent *entry;
+	struct buf path;
+
+	buf_init(&path, 8192);
+	while (dir && (entry = readdir(dir))) {
+		size_t n = strlen(what);
+		char *end = NULL;
+		long pid = strncmp(entry->d_name, what, n) == 0 && entry->d_name[n] == '-'
+				   ? strtol(entry->d_name + n + 1, &end, 10) : 0;
+
+		if (pid <= 0 || strncmp(end, ".tmp", 4) != 0 || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+			continue;
+		buf_clear(&path);
+		buf_printf(&path, "%s/%s", data_dir, entry->d_name);
+		unlink(buf_str(&path).p);
+	}
+	if (dir)
+		closedir(dir);
+	buf_release(&path);
+}
+
 static bool is_free(const char *file, struct buf *error)
 {
 	if (access(file, F_OK) != 0)
@@ -184,8 +225,10 @@ bool admin_backup_encrypted(const char *data_dir, const char *file, const char *
 			    struct buf *ret_problems, struct buf *error)
 {
 	char *plain = scratch_path(data_dir, "backup");
-	bool ok = encrypted_key_is_good(to, error) && is_free(file, error) && admin_backup(data_dir, plain, error);
+	bool ok = encrypted_key_is_good(to, error) && is_free(file, error);
 
+	remove_left(data_dir, "backup");
+	ok = ok && admin_backup(data_dir, plain, error);
 	if (ok) {
 		char *part = store_part_of(file);
 
@@ -205,6 +248,7 @@ bool admin_restore_encrypted(const char *data_dir, const char *file, const struc
 	char *plain = scratch_path(data_dir, "restore");
 	bool ok = encrypted_verify(file, key, error) && store_make_directory(data_dir, error);
 
+	remove_left(data_dir, "restore");
 	if (ok) {
 		ok = encrypted_read(file, key, plain, error) &&
 		     admin_restore(data_dir, plain, replace, ret_kept, error);

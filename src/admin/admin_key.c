@@ -1,6 +1,7 @@
 #include "admin/admin_key.h"
 
 #include "core/access/access_key.h"
+#include "core/cluster/shard.h"
 #include "core/delivery/agent.h"
 #include "core/memory/memory.h"
 #include "core/watch/event.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-enum { AT_ONCE = 256 };
+enum { AT_ONCE = 256, ADDRESS_MAX_BYTES = 8192 };
 
 /* --- What is asked for --- */
 
@@ -133,6 +134,28 @@ static bool may_be_made(struct store_conn *c, const struct access_key_row *row, 
 	return false;
 }
 
+/* A store that has no directory. */
+static bool is_database(const char *store)
+{
+	return strstr(store, "://") != NULL;
+}
+
+/* Keys are of a whole database, but what is told of one belongs to a space, and so to a shard. */
+static struct store_conn *open_for(const char *store, struct str space, struct buf *error)
+{
+	struct store_conn *c;
+	struct buf address;
+
+	if (!is_database(store) || strchr(store, '#'))
+		return store_open(store, STORE_WRITE, error);
+	buf_init(&address, ADDRESS_MAX_BYTES);
+	buf_printf(&address, "%s#%d", store, shard_of(space.p ? space : STR("default")));
+	buf_putc(&address, '\0');
+	c = store_open(address.data, STORE_WRITE, error);
+	buf_release(&address);
+	return c;
+}
+
 bool admin_key_create(const char *data_dir, const struct admin_key *key, int64_t now_ms, struct buf *ret_text,
 		      struct buf *ret_id, struct buf *error)
 {
@@ -143,7 +166,7 @@ bool admin_key_create(const char *data_dir, const struct admin_key *key, int64_t
 
 	if (!read_row(key, now_ms, &row, error))
 		return false;
-	c = store_open(data_dir, STORE_WRITE, error);
+	c = open_for(data_dir, row.space, error);
 	if (c == NULL)
 		return false;
 	if (!may_be_made(c, &row, error)) {
@@ -157,8 +180,9 @@ bool admin_key_create(const char *data_dir, const struct admin_key *key, int64_t
 	buf_printf(ret_id, "key-%llu", (unsigned long long)row.num);
 	if (status == STORE_OK)
 		status = tell(c, EVENT_KEY_CREATED, row.space,
-			      arena_printf(&arena, "key-%llu %.*s: made in the data directory",
-					   (unsigned long long)row.num, STR_ARG(row.name)), now_ms);
+			      arena_printf(&arena, "key-%llu %.*s: made in the %s", (unsigned long long)row.num,
+					   STR_ARG(row.name), is_database(data_dir) ? "database" : "data directory"),
+			      now_ms);
 	arena_release(&arena);
 	return finish(c, status, error);
 }
@@ -191,10 +215,13 @@ bool admin_key_reset(const char *data_dir, int64_t now_ms, size_t *ret_removed, 
 	enum store_status status;
 
 	if (store_is_missing(data_dir)) {
-		buf_printf(error, "there is no store in %s; --data names another data directory", data_dir);
+		if (is_database(data_dir))
+			buf_puts(error, "there is no store in this database; --store names another one");
+		else
+			buf_printf(error, "there is no store in %s; --data names another data directory", data_dir);
 		return false;
 	}
-	c = store_open(data_dir, STORE_WRITE, error);
+	c = open_for(data_dir, STR_NULL, error);
 	if (c == NULL)
 		return false;
 	status = store_begin(c);
@@ -203,7 +230,8 @@ bool admin_key_reset(const char *data_dir, int64_t now_ms, size_t *ret_removed, 
 	if (status == STORE_OK)
 		status = store_access_reset(c);
 	if (status == STORE_OK)
-		status = tell(c, EVENT_KEY_REVOKED, STR_NULL, STR("all keys: removed in the data directory; none is "
-								  "needed any more"), now_ms);
+		status = tell(c, EVENT_KEY_REVOKED, STR_NULL, is_database(data_dir) ?
+			      STR("all keys: removed in the database; none is needed any more") :
+			      STR("all keys: removed in the data directory; none is needed any more"), now_ms);
 	return finish(c, status, error);
 }

@@ -286,6 +286,8 @@ static enum problem_code read_v2_lineage(const struct json *b, struct packing *i
 	enum problem_code code = read_parent(lineage, "parent", &in->parent, p);
 	int64_t hop = 1;
 
+	if (code != P_OK)
+		problem_within(p, "lineage");
 	if (code == P_OK)
 		code = read_new_root(b, in, p);
 	if (code == P_OK)
@@ -321,6 +323,52 @@ static enum problem_code read_v2_own(struct call *call, const struct json *b, st
 	return P_OK;
 }
 
+/* What is no object would be read as if it were absent: a lineage that is lost without a word begins another task. */
+static enum problem_code check_v2_parts(const struct json *b, struct problem *p)
+{
+	static const char *const parts[] = {"task", "memory", "lineage", "budget"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const struct json *part = decode_member(b, parts[i]);
+
+		if (part && part->type != JSON_OBJECT)
+			return problem_set(p, P_INVALID_FIELD, parts[i], "%s is %s; expected an object", parts[i],
+					   json_type_name(part->type));
+	}
+	return P_OK;
+}
+
+static enum problem_code read_v2_task(const struct json *task, struct envelope_draft *d, struct problem *p)
+{
+	enum problem_code code;
+
+	if ((code = decode_str(task, "summary", 1, PACK_TEXT_MAX, &d->summary, p)) != P_OK ||
+	    (code = require(d->summary, "summary", "it says what the receiver is to accomplish", p)) != P_OK ||
+	    (code = decode_str(task, "intent", 1, PACK_TEXT_MAX, &d->intent, p)) != P_OK ||
+	    (code = decode_str(task, "state", 1, PACK_TEXT_MAX, &d->state, p)) != P_OK ||
+	    (code = read_tree(task, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
+	    (code = decode_str(task, "id", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
+	    (code = d->task.p ? decode_check_name(d->task, "id", TASK_NAME_MAX, p) : P_OK) != P_OK)
+		problem_within(p, "task");
+	return code;
+}
+
+/* What the parts say that is checked, besides the lineage's own. */
+static enum problem_code read_v2_limits(const struct json *budget, const struct json *lineage, struct envelope_draft *d,
+					struct problem *p)
+{
+	enum problem_code code = read_strategy(budget, d, p);
+
+	if (code != P_OK) {
+		problem_within(p, "budget");
+		return code;
+	}
+	code = decode_int(lineage, "max_hops", 1, PACK_HOPS_MAX, &d->max_hops, p);
+	if (code != P_OK)
+		problem_within(p, "lineage");
+	return code;
+}
+
 static enum problem_code read_v2(struct call *call, const struct json *b, struct packing *in)
 {
 	static const char *const known[] = {"envelope_version", "envelope_minor", "id", "digest", "space", "created_at",
@@ -339,19 +387,11 @@ static enum problem_code read_v2(struct call *call, const struct json *b, struct
 	d->extensions = keep_unknown(call, b, known, STR("v2"));
 	if ((code = read_agent(b, "from", &d->from, p)) != P_OK || (code = read_agent(b, "to", &d->to, p)) != P_OK ||
 	    (code = require(d->to, "to", "it is who gets the work", p)) != P_OK ||
-	    (code = decode_str(task, "summary", 1, PACK_TEXT_MAX, &d->summary, p)) != P_OK ||
-	    (code = require(d->summary, "task.summary", "it says what the receiver is to accomplish", p)) != P_OK ||
-	    (code = decode_str(task, "intent", 1, PACK_TEXT_MAX, &d->intent, p)) != P_OK ||
-	    (code = decode_str(task, "state", 1, PACK_TEXT_MAX, &d->state, p)) != P_OK ||
-	    (code = read_tree(task, "open_decisions", JSON_ARRAY, &d->open_decisions, p)) != P_OK ||
+	    (code = check_v2_parts(b, p)) != P_OK || (code = read_v2_task(task, d, p)) != P_OK ||
 	    (code = read_tree(b, "constraints", JSON_OBJECT, &d->constraints, p)) != P_OK ||
 	    (code = read_objects(b, "history", PACK_HISTORY_MAX, &d->history, p)) != P_OK ||
 	    (code = read_tree(b, "expected_output", JSON_OBJECT, &d->expected_output, p)) != P_OK ||
-	    (code = decode_str(task, "id", 1, TASK_NAME_MAX, &d->task, p)) != P_OK ||
-	    (code = d->task.p ? decode_check_name(d->task, "task.id", TASK_NAME_MAX, p) : P_OK) != P_OK ||
-	    (code = read_strategy(budget, d, p)) != P_OK ||
-	    (code = decode_int(lineage, "max_hops", 1, PACK_HOPS_MAX, &d->max_hops, p)) != P_OK ||
-	    (code = read_v2_lineage(b, in, p)) != P_OK)
+	    (code = read_v2_limits(budget, lineage, d, p)) != P_OK || (code = read_v2_lineage(b, in, p)) != P_OK)
 		return code;
 	read_v2_refs(call, json_get(b, "memory"), budget, d);
 	return read_v2_own(call, b, in);

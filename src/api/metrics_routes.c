@@ -3,8 +3,11 @@
  * Counters count since the start. The labels space and agent have as many values as core/watch/stats.h has series:
  * what is beyond is told as "_other". The same holds for the gauges of queues and breakers, which come from the store.
  */
+#include "api/http/cluster_front.h"
 #include "api/http/feed.h"
+#include "api/http/reply.h"
 #include "api/describe/descriptions.h"
+#include "api/metrics_merge.h"
 #include "api/routes.h"
 #include "engine/watch/metrics_collect.h"
 #include "outbound/alert_post.h"
@@ -303,23 +306,117 @@ static void put_spans(struct buf *out, struct exporter *exporter)
 		  (double)counts.failed_posts);
 }
 
-static void encode_metrics(struct call *call)
+static void put_cluster(struct buf *out, const struct cluster_node_api *node)
 {
-	const struct metrics_collect *m = call_op(call);
-	struct buf *out = &call->reply;
+	struct cluster_figures f;
 
-	call->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	node->count(node->ctx, &f);
+	head(out, "spine_cluster_nodes", "gauge", "Servers that share the database, as this one sees them.");
+	buf_printf(out, "spine_cluster_nodes{state=\"live\"} %lld\n", (long long)f.live);
+	buf_printf(out, "spine_cluster_nodes{state=\"leaving\"} %lld\n", (long long)f.leaving);
+	buf_printf(out, "spine_cluster_nodes{state=\"gone\"} %lld\n", (long long)f.gone);
+	put_plain(out, "spine_cluster_shards_owned", "gauge", "Shards that this node owns.", (double)f.owned);
+	put_plain(out, "spine_cluster_shards_moving", "gauge", "Shards on their way from one node to another.",
+		  (double)f.moving);
+	put_plain(out, "spine_cluster_shards_without_owner", "gauge",
+		  "Shards that have spaces and no owner: their requests are answered 503.", (double)f.orphans);
+	put_plain(out, "spine_cluster_shards_opened_total", "counter", "Shards that this node has opened.",
+		  (double)f.opened);
+	put_plain(out, "spine_cluster_lease_seconds", "gauge",
+		  "So long this node may answer without renewing its lease.", (double)f.lease_left_ms / 1000);
+	put_plain(out, "spine_cluster_leases_lost_total", "counter",
+		  "How often the lease of this node ran out, and all of its shards with it.", (double)f.losses);
+	put_plain(out, "spine_cluster_clock_offset_seconds", "gauge",
+		  "So much the database's clock is ahead of this machine's.", (double)f.clock_offset_ms / 1000);
+}
+
+static void put_all(struct buf *out, const struct api *api, const struct metrics_collect *m)
+{
 	put_counters(out, m);
 	put_distributions(out, m);
 	put_queues(out, m);
 	put_quotas(out, m);
-	put_alerts(out, m, call->api->alert_post);
-	put_spans(out, call->api->exporter);
-	put_server(out, call->api, m);
-	put_process(out, call->api);
+	put_alerts(out, m, api->alert_post);
+	put_spans(out, api->exporter);
+	put_server(out, api, m);
+	put_process(out, api);
+}
+
+/* --- Of a node: all of its parts --- */
+
+/* On a worker's thread. Nothing where it cannot be read: the next time, maybe. */
+static void put_part(struct buf *out, const struct op *op, const struct api *api)
+{
+	struct metrics_collect m = {.op = *op};
+	struct engine_reader *reader;
+	struct buf error;
+
+	buf_init(&error, 4096);
+	reader = engine_reader_open(api->engine, &error);
+	m.op.engine = api->engine;
+	m.op.reader = reader;
+	if (reader && metrics_collect_kind.read(&m.op, reader->conn) == P_OK)
+		put_all(out, api, &m);
+	engine_reader_close(reader);
+	buf_release(&error);
+}
+
+static void put_parts(struct call *call, struct str own)
+{
+	const struct cluster_node_api *node = call->api->node;
+	struct cluster_part parts[CLUSTER_PARTS_MAX];
+	size_t count = node->hold(node->ctx, parts);
+	struct metrics_text texts[CLUSTER_PARTS_MAX];
+	struct buf bufs[CLUSTER_PARTS_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		buf_init(&bufs[i], REPLY_MAX);
+		put_part(&bufs[i], call->op, parts[i].api);
+		texts[i] = (struct metrics_text){parts[i].shard, buf_str(&bufs[i])};
+	}
+	metrics_merge(&call->reply, own, texts, count);
+	for (size_t i = 0; i < count; i++) {
+		buf_release(&bufs[i]);
+		node->release(node->ctx, &parts[i]);
+	}
+}
+
+/* A part's figures take a few questions to the database: a worker asks them. */
+static enum problem_code read_own(struct op *op, struct store_conn *c)
+{
+	return metrics_collect_kind.read(op, c);
+}
+
+static const struct op_kind of_node_kind = {
+	.name = "metrics_of_node", .size = sizeof(struct metrics_collect), .flags = OP_NO_SPACE | OP_ASIDE,
+	.read = read_own,
+};
+
+static enum problem_code decode_metrics(struct call *call)
+{
+	if (call->api->node)
+		call->op->kind = &of_node_kind;
+	return P_OK;
+}
+
+static void encode_metrics(struct call *call)
+{
+	const struct metrics_collect *m = call_op(call);
+	struct buf own;
+
+	call->content_type = "text/plain; version=0.0.4; charset=utf-8";
+	if (call->api->node == NULL) {
+		put_all(&call->reply, call->api, m);
+		return;
+	}
+	buf_init(&own, REPLY_MAX);
+	put_all(&own, call->api, m);
+	put_cluster(&own, call->api->node);
+	put_parts(call, buf_str(&own));
+	buf_release(&own);
 }
 
 const struct route metrics_routes[] = {
-	{HTTP_GET, "/metrics", &metrics_collect_kind, &describe_metrics, NULL, encode_metrics},
+	{HTTP_GET, "/metrics", &metrics_collect_kind, &describe_metrics, decode_metrics, encode_metrics},
 	{0},
 };

@@ -8,6 +8,7 @@
 #include "api/describe/write.h"
 #include "api/http/reply.h"
 #include "api/describe/descriptions.h"
+#include "api/gate.h"
 #include "api/describe/shapes.h"
 #include "api/routes.h"
 #include "api/taken_json.h"
@@ -69,7 +70,7 @@ static void heartbeat(struct http_req *req, void *arg)
 {
 	const struct call *call = arg;
 
-	if (http_server_is_draining(call->api->http)) {
+	if (api_is_ending(call->api)) {
 		engine_nudge(call->op);
 		return;
 	}
@@ -122,7 +123,8 @@ static void stream_finish(struct http_call *http)
 	char lease[HANDOFF_ID_SIZE];
 	struct json_writer w;
 
-	if (call->op->problem.code != P_OK || http_req_is_gone(http->req) || call->op->wait.is_over || r->count == 0) {
+	if (call->op->problem.code != P_OK || http_req_is_gone(http->req) || call->op->wait.is_over || r->count == 0 ||
+	    !gate_pass(call->api, call->op)) {
 		reply_send(http);
 		return;
 	}

@@ -9,7 +9,7 @@ static const struct route *const tables[] = {
 	handoff_routes, receive_routes, settle_routes, parked_routes, channel_routes, publish_routes, route_rule_routes,
 	trace_routes, event_routes, space_routes, transfer_routes, token_routes, stats_routes, alert_routes,
 	metrics_routes, access_routes, session_routes,
-	status_routes, schema_routes, dashboard_routes,
+	status_routes, cluster_routes, schema_routes, dashboard_routes,
 };
 
 static const struct {

@@ -39,6 +39,7 @@ extern const struct route stats_routes[];
 extern const struct route alert_routes[];
 extern const struct route metrics_routes[];
 extern const struct route status_routes[];
+extern const struct route cluster_routes[];
 extern const struct route schema_routes[];
 extern const struct route dashboard_routes[];
 extern const struct route event_routes[];

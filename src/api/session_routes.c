@@ -9,6 +9,8 @@
 #include "api/translate.h"
 #include "base/mem.h"
 
+enum { COOKIE_LINE_MAX = 512 };
+
 static enum problem_code read_nothing(struct op *op, struct store_conn *c)
 {
 	(void)op;
@@ -25,11 +27,18 @@ static void set_cookie(struct call *call, const char *value, const char *end)
 	struct http_call *http = http_call_of(call);
 	struct http_header *headers = arena_calloc(call->op->arena, 3, sizeof(*headers));
 	bool is_https = guard_is_https(call->api->guard, http_req_header(http->req, "host"));
+	struct buf text;
 
-	headers[0] = (struct http_header){
-		"Set-Cookie", arena_printf(call->op->arena, SESSION_COOKIE "=%s; Path=/; HttpOnly; SameSite=Strict%s%s",
-					   value, end, is_https ? "; Secure" : ""),
-	};
+	/* What is printed passes over the stack, and stays there. */
+	buf_init(&text, COOKIE_LINE_MAX);
+	text.is_secret = true;
+	buf_puts(&text, SESSION_COOKIE "=");
+	buf_puts(&text, value);
+	buf_puts(&text, "; Path=/; HttpOnly; SameSite=Strict");
+	buf_puts(&text, end);
+	buf_puts(&text, is_https ? "; Secure" : "");
+	headers[0] = (struct http_header){"Set-Cookie", arena_str(call->op->arena, buf_str(&text))};
+	buf_release(&text);
 	headers[1] = (struct http_header){"Cache-Control", STR("no-store")};
 	http->headers = headers;
 }

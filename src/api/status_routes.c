@@ -1,4 +1,5 @@
 /* Health, readiness, status. */
+#include "api/http/cluster_front.h"
 #include "api/http/feed.h"
 #include "api/describe/descriptions.h"
 #include "api/routes.h"
@@ -16,7 +17,9 @@ static const char *trouble(const struct api *api)
 		return "store_failed";
 	if (atomic_load(&api->engine->draining))
 		return "draining";
-	return damage_count(api->engine->damage) ? "store_damaged" : NULL;
+	if (damage_count(api->engine->damage))
+		return "store_damaged";
+	return api->node ? api->node->trouble(api->node->ctx) : NULL;
 }
 
 static void put_status(struct call *call, const char *status, const char *reason)
@@ -70,7 +73,7 @@ static void put_traces(struct call *call, struct json_writer *w)
 static void put_clients(struct call *call, struct json_writer *w)
 {
 	struct client_seen seen[CLIENTS_MAX];
-	size_t count = clients_read(&call->api->clients, seen);
+	size_t count = clients_read(call->api->clients, seen);
 
 	json_key(w, "clients");
 	json_begin_array(w);

@@ -51,6 +51,17 @@ void arena_release(struct arena *a)
 	arena_init(a);
 }
 
+void arena_release_wiped(struct arena *a, void *room, size_t size)
+{
+	ASAN_UNPOISON_MEMORY_REGION(room, size);
+	mem_wipe(room, size);
+	for (struct arena_block *block = a->blocks; block; block = block->next) {
+		ASAN_UNPOISON_MEMORY_REGION(block->data, block->size);
+		mem_wipe(block->data, block->size);
+	}
+	arena_release(a);
+}
+
 /* Blocks double up to 64 KiB, so that a large request does not take thousands of them. */
 static size_t next_block_size(const struct arena *a, size_t wanted)
 {

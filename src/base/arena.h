@@ -5,6 +5,7 @@
 #ifndef SPINE_BASE_ARENA_H
 #define SPINE_BASE_ARENA_H
 
+#include "base/mem.h"
 #include "base/str.h"
 
 #include <stdarg.h>
@@ -22,13 +23,15 @@ void arena_init(struct arena *a);
 void arena_init_room(struct arena *a, void *room, size_t size);
 /* Frees everything; the arena is then as after arena_init. */
 void arena_release(struct arena *a);
+/* The same for what holds a secret: all of it is overwritten, the caller's own room (NULL: none), too. */
+void arena_release_wiped(struct arena *a, void *room, size_t size);
 
 /* Borrowed from the arena until its release; aligned for any type. arena_zalloc's is zeroed. */
-void *arena_alloc(struct arena *a, size_t size);
-void *arena_zalloc(struct arena *a, size_t size);
-void *arena_calloc(struct arena *a, size_t count, size_t size);
+void *arena_alloc(struct arena *a, size_t size) MEM_NOT_NULL;
+void *arena_zalloc(struct arena *a, size_t size) MEM_NOT_NULL;
+void *arena_calloc(struct arena *a, size_t count, size_t size) MEM_NOT_NULL;
 /* Copies; cstr results are terminated. */
-char *arena_cstr(struct arena *a, struct str s);
+char *arena_cstr(struct arena *a, struct str s) MEM_NOT_NULL;
 struct str arena_str(struct arena *a, struct str s);
 struct str arena_printf(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

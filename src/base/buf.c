@@ -14,14 +14,22 @@ void buf_init(struct buf *b, size_t max)
 	*b = (struct buf){.max = max};
 }
 
+static void wipe(const struct buf *b)
+{
+	if (b->is_secret && b->data)
+		mem_wipe(b->data, b->len);
+}
+
 void buf_release(struct buf *b)
 {
+	wipe(b);
 	free(b->data);
-	buf_init(b, b->max);
+	*b = (struct buf){.max = b->max, .is_secret = b->is_secret};
 }
 
 void buf_clear(struct buf *b)
 {
+	wipe(b);
 	b->len = 0;
 	b->overflowed = false;
 	if (b->data)
@@ -36,6 +44,23 @@ char *buf_take(struct buf *b)
 	return data;
 }
 
+/* realloc would leave a copy behind. */
+static void grow(struct buf *b, size_t cap)
+{
+	char *data;
+
+	if (b->is_secret && b->data) {
+		data = mem_alloc(cap);
+		memcpy(data, b->data, b->len + 1);
+		wipe(b);
+		free(b->data);
+		b->data = data;
+	} else {
+		b->data = mem_realloc(b->data, cap);
+	}
+	b->cap = cap;
+}
+
 char *buf_reserve_slowly(struct buf *b, size_t len)
 {
 	size_t cap = b->cap ? b->cap : BUF_FIRST_CAP;
@@ -48,8 +73,7 @@ char *buf_reserve_slowly(struct buf *b, size_t len)
 		return b->data + b->len;
 	while (cap < b->len + len + 1)
 		cap *= 2;
-	b->data = mem_realloc(b->data, cap);
-	b->cap = cap;
+	grow(b, cap);
 	return b->data + b->len;
 }
 
@@ -107,5 +131,7 @@ void buf_consume(struct buf *b, size_t len)
 	if (len == 0)
 		return;
 	memmove(b->data, b->data + len, b->len - len + 1);
+	if (b->is_secret)
+		mem_wipe(b->data + (b->len - len + 1), len);
 	b->len -= len;
 }

@@ -18,6 +18,7 @@ struct buf {
 	size_t cap;
 	size_t max;
 	bool overflowed;
+	bool is_secret;		/* may be set: bytes are overwritten before their memory is given up */
 };
 
 /* A buffer that allocates nothing until something is appended. */
@@ -26,7 +27,7 @@ void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b);
 /* Forgets the content and an overflow, keeps the memory. */
 void buf_clear(struct buf *b);
-/* Returns owned, terminated bytes (never NULL) and leaves the buffer empty. */
+/* Returns owned, terminated bytes (never NULL) and leaves the buffer empty. A secret is then the caller's to wipe. */
 char *buf_take(struct buf *b);
 
 void buf_append(struct buf *b, const void *data, size_t len);

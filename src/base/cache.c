@@ -249,6 +249,21 @@ void cache_commit(struct cache *c)
 	atomic_fetch_add(&c->now, 1);
 }
 
+void cache_clear(struct cache *c)
+{
+	for (size_t i = 0; i < SHARDS; i++) {
+		struct shard *s = &c->shards[i];
+
+		pthread_mutex_lock(&s->lock);
+		for (size_t j = 0; j < GROUPS; j++)
+			s->changed[j] = atomic_load(&c->now) + 1;
+		while (!list_is_empty(&s->used))
+			drop_entry(s, LIST_ELEMENT(s->used.next, struct entry, used));
+		pthread_mutex_unlock(&s->lock);
+	}
+	cache_commit(c);
+}
+
 size_t cache_bytes(struct cache *c)
 {
 	size_t bytes = 0;

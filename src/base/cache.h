@@ -44,6 +44,10 @@ void cache_add(struct cache *c, struct str key, const struct str *parts, size_t 
 /* The transaction has ended, and is seen by all who begin from now on. */
 void cache_commit(struct cache *c);
 
+/* Any key may be another one from now on, and who looks at rows already keeps none of them. Of the writer, and not
+ * while a transaction is under way. */
+void cache_clear(struct cache *c);
+
 /* What it holds now, for those who watch. */
 size_t cache_bytes(struct cache *c);
 

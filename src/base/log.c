@@ -61,11 +61,11 @@ static void put_quoted(struct buf *line, struct str s)
 }
 
 static void format_json(struct buf *line, const char *when, enum log_level level, const char *message,
-			const struct log_field *fields)
+			const struct log_field fields[LOG_FIELDS_MAX])
 {
 	buf_printf(line, "{\"time\":\"%s\",\"level\":\"%s\",\"msg\":", when, level_names[level]);
 	put_quoted(line, str_of(message));
-	for (const struct log_field *f = fields; f->key; f++) {
+	for (const struct log_field *f = fields; f < fields + LOG_FIELDS_MAX && f->key; f++) {
 		buf_printf(line, ",\"%s\":", f->key);
 		if (f->is_number)
 			buf_printf(line, "%lld", (long long)f->number);
@@ -84,11 +84,11 @@ static bool needs_quotes(struct str s)
 }
 
 static void format_text(struct buf *line, bool color, const char *when, enum log_level level,
-			const char *message, const struct log_field *fields)
+			const char *message, const struct log_field fields[LOG_FIELDS_MAX])
 {
 	buf_printf(line, "%.*s %s%-5s%s %s", 8, when + 11, color ? level_colors[level] : "", level_names[level],
 		   color && level_colors[level][0] ? "\033[0m" : "", message);
-	for (const struct log_field *f = fields; f->key; f++) {
+	for (const struct log_field *f = fields; f < fields + LOG_FIELDS_MAX && f->key; f++) {
 		buf_printf(line, " %s=", f->key);
 		if (f->is_number)
 			buf_printf(line, "%lld", (long long)f->number);
@@ -101,7 +101,7 @@ static void format_text(struct buf *line, bool color, const char *when, enum log
 }
 
 void log_fields(const struct log *log, enum log_level level, const char *message,
-		const struct log_field *fields)
+		const struct log_field fields[LOG_FIELDS_MAX])
 {
 	char when[CLOCK_TEXT_SIZE];
 	struct buf line;

@@ -15,7 +15,7 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 enum log_format { LOG_AUTO, LOG_TEXT, LOG_JSON };
 
 struct log_field {
-	const char *key;	/* NULL ends the list */
+	const char *key;	/* NULL: there are no more */
 	struct str text;	/* used where is_number is false */
 	int64_t number;
 	bool is_number;
@@ -35,12 +35,15 @@ void log_init(struct log *log, int fd, enum log_level level, enum log_format for
 #define LOG_SLICE(k, v) ((struct log_field){.key = (k), .text = (v)})
 #define LOG_INT(k, v) ((struct log_field){.key = (k), .number = (int64_t)(v), .is_number = true})
 
+/* Of one line. The longest has 8; the compiler warns of one that has more than these. */
+enum { LOG_FIELDS_MAX = 12 };
+
 /* log may be NULL: nothing is written then. */
 #define log_write(log, level, message, ...) \
-	log_fields(log, level, message, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(,) {.key = NULL}})
+	log_fields(log, level, message, (const struct log_field[LOG_FIELDS_MAX]){__VA_ARGS__})
 
 void log_fields(const struct log *log, enum log_level level, const char *message,
-		const struct log_field *fields);
+		const struct log_field fields[LOG_FIELDS_MAX]);
 
 /* "debug", "info", "warn", "error"; false where name is none of them. */
 bool log_level_parse(struct str name, enum log_level *ret);

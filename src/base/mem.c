@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,9 +64,15 @@ void mem_give_back(void)
 
 static void *checked(void *ptr, size_t size)
 {
-	if (ptr == NULL && size != 0)
+	if (ptr == NULL)
 		mem_exhausted(size);
 	return ptr;
+}
+
+/* For 0 bytes a C library may give none, and realloc() may free what there is. */
+static size_t at_least_one(size_t size)
+{
+	return size ? size : 1;
 }
 
 static size_t product(size_t count, size_t size)
@@ -79,29 +86,27 @@ static size_t product(size_t count, size_t size)
 
 void *mem_alloc(size_t size)
 {
-	return checked(malloc(size), size);
+	return checked(malloc(at_least_one(size)), size);
 }
 
 void *mem_zalloc(size_t size)
 {
-	return checked(calloc(1, size), size);
+	return checked(calloc(1, at_least_one(size)), size);
 }
 
 void *mem_calloc(size_t count, size_t size)
 {
-	return checked(calloc(count, size), product(count, size));
+	return mem_zalloc(product(count, size));
 }
 
 void *mem_realloc(void *ptr, size_t size)
 {
-	return checked(realloc(ptr, size), size);
+	return checked(realloc(ptr, at_least_one(size)), size);
 }
 
 void *mem_reallocarray(void *ptr, size_t count, size_t size)
 {
-	size_t total = product(count, size);
-
-	return checked(realloc(ptr, total), total);
+	return mem_realloc(ptr, product(count, size));
 }
 
 char *mem_strndup(const char *s, size_t len)
@@ -118,10 +123,26 @@ char *mem_strdup(const char *s)
 	return mem_strndup(s, strlen(s));
 }
 
+char *mem_printf(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	text = mem_alloc((size_t)len + 1);
+	va_start(args, format);
+	vsnprintf(text, (size_t)len + 1, format, args);
+	va_end(args);
+	return text;
+}
+
 void mem_wipe(void *p, size_t n)
 {
-	volatile unsigned char *at = p;
-
-	while (n--)
-		*at++ = 0;
+	if (n == 0)
+		return;
+	memset(p, 0, n);
+	__asm__ volatile("" : : "r"(p) : "memory");
 }

@@ -10,14 +10,19 @@
 
 #include <stddef.h>
 
-/* Each returns owned memory, to be released with free(). mem_zalloc's and mem_calloc's is zeroed. */
-void *mem_alloc(size_t size);
-void *mem_zalloc(size_t size);
-void *mem_calloc(size_t count, size_t size);
-void *mem_realloc(void *ptr, size_t size);
-void *mem_reallocarray(void *ptr, size_t count, size_t size);
-char *mem_strdup(const char *s);
-char *mem_strndup(const char *s, size_t len);
+/* For those who look at the source, compilers and others: what is returned is never NULL. */
+#define MEM_NOT_NULL __attribute__((returns_nonnull))
+
+/* Each returns owned memory, to be released with free(), also for a size of 0. mem_zalloc's and mem_calloc's is
+ * zeroed. */
+void *mem_alloc(size_t size) MEM_NOT_NULL;
+void *mem_zalloc(size_t size) MEM_NOT_NULL;
+void *mem_calloc(size_t count, size_t size) MEM_NOT_NULL;
+void *mem_realloc(void *ptr, size_t size) MEM_NOT_NULL;
+void *mem_reallocarray(void *ptr, size_t count, size_t size) MEM_NOT_NULL;
+char *mem_strdup(const char *s) MEM_NOT_NULL;
+char *mem_strndup(const char *s, size_t len) MEM_NOT_NULL;
+char *mem_printf(const char *format, ...) __attribute__((format(printf, 1, 2))) MEM_NOT_NULL;
 
 /* For a process that runs long, before it has threads: freed memory goes back to the system in large parts only. */
 void mem_tune(void);

@@ -25,7 +25,8 @@ static inline struct str str_of(const char *cstr)
 
 static inline struct str str_sub(struct str s, size_t from, size_t to)
 {
-	return (struct str){s.p + from, to - from};
+	/* Of an empty one p may be NULL, and NULL + 0 is not defined. */
+	return (struct str){from ? s.p + from : s.p, to - from};
 }
 
 static inline bool str_eq(struct str a, struct str b)

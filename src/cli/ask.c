@@ -181,7 +181,8 @@ static const struct hint hints[] = {
 	{"outcome_unknown", "Restart the server, and look whether it is there before you send it again; its log says "
 	 "what failed"},
 	{"store_damaged", "What is damaged, and where: spine check. Bring it back from a backup: spine restore"},
-	{"store_busy", "End the program that has the data directory's spine.db open for writing"},
+	{"store_busy", "End the program that has the data directory's spine.db open for writing; where the store is in "
+	 "PostgreSQL, see why that does not answer"},
 	{"store_full", "Make room on the disk of the data directory"},
 	{"handoff_parked", "What can be done with it: spine parked --help"},
 	{"events_pruned", "Go on behind pruned_to, or with --after 0 from the first event that is kept"},
@@ -314,11 +315,6 @@ int ask_run_get(struct cli *cli, const char *path, struct ask *ret)
 	return ask_run(cli, &request, ret);
 }
 
-void ask_write(const struct cli *cli, const struct ask *ask)
-{
-	cli_write_json(cli, ask->reply.body.len ? buf_str(&ask->reply.body) : STR("{}"));
-}
-
 void ask_write_value(const struct cli *cli, const struct json *value)
 {
 	struct json_writer w;
@@ -328,6 +324,14 @@ void ask_write_value(const struct cli *cli, const struct json *value)
 	json_writer_init(&w, &text);
 	json_put(&w, value);
 	cli_write_json_buf(cli, &text);
+}
+
+void ask_write(const struct cli *cli, const struct ask *ask)
+{
+	if (ask->is_joined)
+		ask_write_value(cli, &ask->json);
+	else
+		cli_write_json(cli, ask->reply.body.len ? buf_str(&ask->reply.body) : STR("{}"));
 }
 
 int ask_print(struct cli *cli, const struct client_request *request,

@@ -12,6 +12,7 @@ enum { ASK_JSON_DEPTH = 1024 };
 struct ask {
 	struct client_reply reply;	/* status 0 where there was none */
 	struct json json;		/* of the body, null where there is none; lives in the arena given */
+	bool is_joined;			/* json was put together of several replies; reply is the last of them */
 	/* Where the server refused: parts of the problem. Empty where it did not say. */
 	struct str code;
 	struct str detail;
@@ -36,7 +37,7 @@ int ask_run_get(struct cli *cli, const char *path, struct ask *ret);
 int ask_print(struct cli *cli, const struct client_request *request,
 	      void (*show)(const struct cli *cli, const struct json *answer));
 
-/* The answer as it came, to standard output. */
+/* The answer as it came, or as it was put together, to standard output. */
 void ask_write(const struct cli *cli, const struct ask *ask);
 /* A part of it. */
 void ask_write_value(const struct cli *cli, const struct json *value);

@@ -23,11 +23,11 @@ static const struct command *const delivery_commands[] = {
 
 static const struct command *const server_commands[] = {
 	&cmd_serve, &cmd_demo, &cmd_status, &cmd_doctor, &cmd_top, &cmd_alerts, &cmd_tail, &cmd_audit, &cmd_spaces,
-	&cmd_space, &cmd_key, &cmd_bench, &cmd_mcp, &cmd_setup, NULL,
+	&cmd_space, &cmd_key, &cmd_cluster, &cmd_bench, &cmd_mcp, &cmd_setup, NULL,
 };
 
 static const struct command *const data_commands[] = {
-	&cmd_export, &cmd_import, &cmd_backup, &cmd_restore, &cmd_check, NULL,
+	&cmd_export, &cmd_import, &cmd_backup, &cmd_restore, &cmd_check, &cmd_migrate, NULL,
 };
 
 static const struct command *const other_commands[] = {

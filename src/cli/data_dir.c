@@ -25,9 +25,15 @@ bool data_dir_is_same(const char *a, const char *b)
 	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/* What the server at the URL says where its store is; NULL where nothing answers that knows. False where the URL is of
- * no use. */
-static bool ask_server(const struct cli *cli, const char *url, bool *ret_is_local, const char **ret_dir)
+/* What the server at the URL says of its store; dir is NULL where nothing answers that knows. */
+struct their_store {
+	bool is_local;
+	bool is_elsewhere;	/* in a database: the directory has notes of the server */
+	const char *dir;
+};
+
+/* False where the URL is of no use. */
+static bool ask_server(const struct cli *cli, const char *url, struct their_store *ret)
 {
 	struct client_config config = {
 		.url = url, .timeout_ms = ASK_TIMEOUT_MS, .max_reply_bytes = REPLY_MAX_BYTES,
@@ -41,19 +47,20 @@ static bool ask_server(const struct cli *cli, const char *url, bool *ret_is_loca
 	struct buf error;
 
 	buf_init(&error, ERROR_MAX_BYTES);
-	*ret_dir = NULL;
 	client = client_new(&config, &error);
 	if (client == NULL) {
 		cli_error(cli, "%s", buf_str(&error).p);
 		buf_release(&error);
 		return false;
 	}
-	*ret_is_local = client_is_local(client);
+	ret->is_local = client_is_local(client);
 	if (client_call(client, &request, &reply, &error) == CLIENT_OK && reply.status == 200 &&
-	    json_parse(buf_str(&reply.body), ASK_JSON_DEPTH, cli->arena, &status, &bad))
+	    json_parse(buf_str(&reply.body), ASK_JSON_DEPTH, cli->arena, &status, &bad)) {
 		dir = ask_str(json_get(&status, "store"), "data");
+		ret->is_elsewhere = str_eq(ask_str(json_get(&status, "store"), "engine"), STR("postgres"));
+	}
 	if (dir.n)
-		*ret_dir = arena_cstr(cli->arena, dir);
+		ret->dir = arena_cstr(cli->arena, dir);
 	client_reply_release(&reply);
 	client_free(client);
 	buf_release(&error);
@@ -85,18 +92,24 @@ static int follow_url(const struct cli *cli, const char *url, bool is_local, con
 
 int data_dir_choose(const struct cli *cli, const char **ret)
 {
-	const char *url = options_text(&cli->options, "url"), *theirs = NULL;
-	bool is_local = true;
+	const char *url = options_text(&cli->options, "url");
+	bool is_given = options_is_given(&cli->options, "data");
+	struct their_store theirs = {.is_local = true};
 
 	*ret = options_text(&cli->options, "data");
 	if (url == NULL)
 		return CLI_OK;
-	if (!ask_server(cli, url, &is_local, &theirs))
+	if (!ask_server(cli, url, &theirs))
 		return CLI_USAGE;
-	if (!options_is_given(&cli->options, "data"))
-		return follow_url(cli, url, is_local, theirs, ret);
-	if (theirs && !(is_local && data_dir_is_same(theirs, *ret)))
+	if (theirs.is_elsewhere && (!is_given || data_dir_is_same(theirs.dir, *ret))) {
+		cli_error(cli, "the server at %s keeps everything in PostgreSQL, and %s works on the files of a data "
+			  "directory: PostgreSQL's own tools save, restore and check it", url, cli->command->name);
+		return CLI_FAILED;
+	}
+	if (!is_given)
+		return follow_url(cli, url, theirs.is_local, theirs.dir, ret);
+	if (theirs.dir && !(theirs.is_local && data_dir_is_same(theirs.dir, *ret)))
 		cli_note(cli, "(this is about %s, not about the server at %s, which keeps its store in %s)", *ret, url,
-			 theirs);
+			 theirs.is_elsewhere ? "PostgreSQL" : theirs.dir);
 	return CLI_OK;
 }

@@ -5,6 +5,7 @@
 #include "cli/import_batch.h"
 
 #include "base/mem.h"
+#include "cli/fetch_rest.h"
 #include "codec/rfc3339.h"
 #include "codec/sha256.h"
 
@@ -16,8 +17,8 @@ enum { BODY_MAX_BYTES = 64 * 1024 * 1024, KEY_SIZE = 7 + SHA256_HEX_SIZE, WARNIN
 
 /* What the server computes; an import cannot set it. */
 static const char *const computed_fields[] = {
-	"version", "state", "digest", "updated_at", "superseded_by", "current_version", "score", "relevance",
-	"explain", "warnings", NULL
+	"version", "state", "digest", "updated_at", "superseded_by", "current_version", "score", "relevance", "origin",
+	"flags", "below_floor", "explain", "warnings", NULL
 };
 
 void import_batch_init(struct import_batch *batch, size_t max_items)
@@ -177,6 +178,8 @@ static void fetch(struct import *import, struct import_batch *batch, const uint6
 	json_end_object(&w);
 	request.body = buf_str(&body);
 	ask_make(import->cli, &request, &batch->arena, ret);
+	if (ret->exit == CLI_OK)
+		fetch_rest_make(import->cli, &request, "ids", NULL, &batch->arena, ret);
 	buf_release(&body);
 }
 

@@ -12,7 +12,7 @@ static bool read_all(int fd, const char *name, struct buf *ret, struct buf *erro
 	for (;;) {
 		size_t room = ret->max - ret->len;
 		size_t want = room < CHUNK_BYTES ? room : CHUNK_BYTES;
-		char probe, *at = want ? buf_reserve(ret, want) : &probe;
+		char probe = 0, *at = want ? buf_reserve(ret, want) : &probe;
 		ssize_t got = read(fd, at, want ? want : 1);
 
 		if (got < 0 && errno == EINTR)

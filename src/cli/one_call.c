@@ -1,6 +1,7 @@
 #include "cli/one_call.h"
 
 #include "cli/ask.h"
+#include "cli/fetch_rest.h"
 #include "cli/request/body.h"
 #include "cli/request/pages.h"
 #include "cli/request/reason.h"
@@ -126,6 +127,8 @@ static int call_once(struct cli *cli, const struct one_call *row, size_t first, 
 		code = row->prepare(cli, &request);
 	if (code == CLI_OK)
 		code = ask_run(cli, &request, &ask);
+	if (code == CLI_OK && row->rest)
+		code = fetch_rest_run(cli, &request, row->rest, row->settles ? cli->options.args[0] : NULL, &ask);
 	if (code == CLI_OK) {
 		if (cli_is_json(cli))
 			ask_write(cli, &ask);

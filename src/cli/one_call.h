@@ -44,6 +44,9 @@ struct one_call {
 	bool creates;		/* see struct client_request */
 	bool is_once;		/* a second time would be refused because of the first, or would do it twice */
 	bool is_paged;		/* those of pages_table or rest_table are parameters, too */
+	/* The answer has "memories" and "missing". What it has no room for is asked for again, in this member of the
+	 * body; see fetch_rest.h. */
+	const char *rest;
 	/* The first argument is a lease: {0} is the handoff that it names, and it is a member of the body. */
 	bool settles;
 	/* A call for each argument, which is {0} in turn, also after one has failed. With --json prints {"LIST":[…]},

@@ -63,6 +63,8 @@ struct json_error {
  * returns false, fills *ret_error and leaves *ret alone (the arena may have grown). A scalar has depth 0, [] has 1,
  * [[]] has 2. Any number of threads may parse at once: each keeps a parser and its buffers until the thread ends. */
 bool json_parse(struct str text, int max_depth, struct arena *arena, struct json *ret, struct json_error *ret_error);
+/* After json_parse of a secret of that many bytes, on the same thread: what is kept for the next text is wiped. */
+void json_forget(size_t len);
 
 /* The member named key, or NULL. obj may be of any type (NULL for all but objects), and may be NULL. */
 const struct json *json_get_str(const struct json *obj, struct str key);

@@ -1,9 +1,8 @@
 /* Reading: simdjson's DOM, copied into a tree of the caller's arena.
  *
  * simdjson checks the grammar and the UTF-8 and lays the document out on a tape; the converter below walks it once,
- * copies names and strings into one piece of the arena, and refuses what JSON allows and the protocol does not. Nothing
- * here throws: simdjson is used through its error codes, and what it cannot allocate ends the process like any
- * other allocation.
+ * copies names and strings into one piece of the arena, and refuses what JSON allows and the protocol does not. simdjson
+ * is used through its error codes; what it cannot allocate ends the process like any other allocation (new's handler).
  *
  * A parser and its buffers are kept for each thread, so that a request does not allocate them anew. That is the one
  * piece of state in this file; it holds nothing between two calls but memory, and no more than a text of
@@ -19,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 
 extern "C" {
@@ -289,10 +289,11 @@ dom::parser &parser_for(size_t len)
 	while (capacity < len && capacity < RETAINED_TEXT_MAX)
 		capacity *= 2;
 	capacity = std::max(capacity, len);
-	if (!thread_parser)
+	if (!thread_parser) {
+		/* Some of what follows throws in functions that must not: nobody could catch it. */
+		std::set_new_handler([] { mem_exhausted(0); });
 		thread_parser.reset(new (std::nothrow) dom::parser());
-	if (!thread_parser)
-		mem_exhausted(sizeof(dom::parser));
+	}
 	if (thread_parser->capacity() < capacity && thread_parser->allocate(capacity, JSON_DEPTH_MAX + 8))
 		mem_exhausted(capacity);
 	return *thread_parser;
@@ -374,4 +375,20 @@ bool json_parse(struct str text, int max_depth, struct arena *arena, struct json
 	if (text.n > RETAINED_TEXT_MAX)
 		thread_parser.reset();
 	return result == outcome::good;
+}
+
+/* The text is copied into a buffer that only parse reaches, so blanks of the same length go there; strings are copied
+ * into another, of which simdjson takes at most 5 bytes for 3 of the text. */
+void json_forget(size_t len)
+{
+	char *blanks;
+
+	if (!thread_parser || len == 0 || len > RETAINED_TEXT_MAX)
+		return;
+	blanks = static_cast<char *>(mem_alloc(len));
+	memset(blanks, ' ', len);
+	(void)thread_parser->parse(blanks, len, true).error();
+	free(blanks);
+	if (thread_parser->doc.string_buf)
+		mem_wipe(thread_parser->doc.string_buf.get(), 5 * len / 3);
 }

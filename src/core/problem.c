@@ -63,7 +63,7 @@ void problem_within(struct problem *p, const char *object)
 
 enum { BUSY_RETRY_MS = 1000 };
 
-enum problem_code problem_of_store(struct problem *p, enum store_status status)
+enum problem_code problem_of_status(struct problem *p, enum store_status status)
 {
 	if (status == STORE_FULL)
 		return problem_set(p, P_STORE_FULL, NULL, "the disk is full; nothing was stored");

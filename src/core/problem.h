@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "store/store.h"
 
+#include <assert.h>
+
 #define PROBLEMS(X) \
 	X(INVALID_JSON, "invalid_json", 400, false) \
 	X(INVALID_UTF8, "invalid_utf8", 400, false) \
@@ -76,6 +78,7 @@
 	X(INTERNAL, "internal", 500, false) \
 	X(OVERLOADED, "overloaded", 503, true) \
 	X(DRAINING, "draining", 503, true) \
+	X(NO_OWNER, "no_owner", 503, true) \
 	X(STORE_FAILED, "store_failed", 503, false) \
 	X(OUTCOME_UNKNOWN, "outcome_unknown", 500, false) \
 	X(STORE_DAMAGED, "store_damaged", 503, false) \
@@ -119,9 +122,18 @@ enum problem_code problem_set(struct problem *p, enum problem_code code, const c
 void problem_prefix(struct problem *p, const char *list, size_t index);
 /* "to" within an object becomes "then.to". */
 void problem_within(struct problem *p, const char *object);
-/* The problem of a store that did not do what it was asked. Who expects STORE_NOT_FOUND or STORE_EXISTS has a problem
- * of its own for it; here it is P_INTERNAL, a mistake of ours or of somebody who has changed the store. */
-enum problem_code problem_of_store(struct problem *p, enum store_status status);
+/* problem_of_store() without its promise. */
+enum problem_code problem_of_status(struct problem *p, enum store_status status);
+/* The problem of a store that did not do what it was asked; never P_OK. Who expects STORE_NOT_FOUND or STORE_EXISTS has
+ * a problem of its own for it; here it is P_INTERNAL, a mistake of ours or of somebody who has changed the store. */
+static inline enum problem_code problem_of_store(struct problem *p, enum store_status status)
+{
+	enum problem_code code = problem_of_status(p, status);
+
+	assert(code != P_OK);
+	return code;
+}
+
 /* The problem of a commit that may have happened (STORE_UNKNOWN). key: the request's, p == NULL: none. */
 enum problem_code problem_of_unknown(struct problem *p, struct str key);
 /* What a writer's job returns for a problem. A refusal has written nothing, so it may be committed. P_INTERNAL comes in

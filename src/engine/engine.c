@@ -49,6 +49,9 @@ static void on_refusal(void *ctx, enum store_status status, const char *why)
 
 	if (status == STORE_OK)
 		log_write(e->log, LOG_INFO, "the store takes every write again");
+	else if (status == STORE_BUSY && store_is_served(e->store))
+		log_write(e->log, LOG_WARN, "writes are refused: the database does not answer just now",
+			  LOG_STR("error", why));
 	else if (status == STORE_BUSY)
 		log_write(e->log, LOG_WARN, "writes are refused: another process holds the store's lock for writing; "
 			  "end it, or let it commit", LOG_STR("error", why));
@@ -123,7 +126,7 @@ static void make_parts(struct engine *e)
 	e->spaces = spaces_new();
 	e->numbers = envelope_numbers_new();
 	e->memory_numbers = memory_numbers_new();
-	e->quota = quota_new(&e->config.quota);
+	e->quota = quota_new(&e->config.quota, e->spaces);
 	e->recall = recall_new(e->config.seed);
 	e->tokens = token_cache_new(e->config.token_entries, e->config.seed + 1);
 	e->waiting = waiting_new(e, e->store, e->config.seed + 2);
@@ -166,7 +169,7 @@ struct engine *engine_open(const struct engine_config *config, struct buf *error
 	e->data_dir = config->data_dir;
 	e->store = store_open(config->data_dir, STORE_WRITE, error);
 	if (e->store && begin_clock(e, error))
-		e->keyring = keyring_open(e->store, engine_now_ms(e), error);
+		e->keyring = config->keyring ? config->keyring : keyring_open(e->store, engine_now_ms(e), error);
 	if (e->keyring) {
 		make_parts(e);
 		e->watch = watch_new(e, e->store, &config->rules, error);
@@ -200,7 +203,7 @@ void engine_start(struct engine *e)
 {
 	if (e->config.is_stepped)
 		return;
-	e->indexer = indexer_start(e->recall, e->data_dir, e->log);
+	e->indexer = indexer_start(e->recall, e->spaces, e->data_dir, e->log);
 	start_workers(e);
 	writer_start(e->writer);
 	watch_start(e->watch);
@@ -239,7 +242,8 @@ void engine_free(struct engine *e)
 	quota_free(e->quota);
 	envelope_numbers_free(e->numbers);
 	spaces_free(e->spaces);
-	keyring_free(e->keyring);
+	if (e->config.keyring == NULL)
+		keyring_free(e->keyring);
 	store_close(e->store);
 	free(e);
 }

@@ -48,6 +48,7 @@ struct engine_config {
 	struct space_quota quota;	/* of spaces that do not say it themselves; 0: none */
 	struct space_keep keep;		/* of spaces that do not say it themselves; 0: for ever */
 	bool is_stepped;		/* no threads: engine_step runs it */
+	struct keyring *keyring;	/* shared with other engines; borrowed. NULL: it has its own */
 	/* The clock. It is not asked before begin_clock, which is called once, with the newest time in the store (0:
 	 * none): it says nothing less. Without clock_offset_ms it does not differ from the machine's. Both are
 	 * optional. */

@@ -77,6 +77,12 @@ static enum store_status look_up(struct envelope_numbers *n, struct store_conn *
 
 	pthread_mutex_lock(&n->lock);
 	at = find(n, space_name, &found);
+	if (!found && space == 0 && take == 0) {
+		/* Who only looks makes no space, so its name would be remembered for ever. */
+		pthread_mutex_unlock(&n->lock);
+		*ret = 1;
+		return STORE_OK;
+	}
 	if (!found) {
 		/* Nobody has a number of this space in hand yet, so what the store has is all there is. */
 		if (space)
@@ -84,6 +90,8 @@ static enum store_status look_up(struct envelope_numbers *n, struct store_conn *
 		if (status == STORE_OK)
 			insert(n, at, space_name, last + 1);
 	}
+	if (status == STORE_OK && n->counters[at].next > MEMORY_NUM_MAX)
+		status = STORE_EXISTS;
 	if (status == STORE_OK) {
 		*ret = n->counters[at].next;
 		n->counters[at].next += take;

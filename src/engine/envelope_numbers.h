@@ -9,7 +9,8 @@ struct envelope_numbers;
 
 struct envelope_numbers *envelope_numbers_new(void);
 void envelope_numbers_free(struct envelope_numbers *n);
-/* The next number of the space with that name; space is 0 where it does not exist yet. */
+/* The next number of the space with that name; space is 0 where it does not exist yet. STORE_EXISTS
+ * where none is left. */
 enum store_status envelope_numbers_next(struct envelope_numbers *n, struct store_conn *c, struct str space_name,
 					    int64_t space, uint64_t *ret);
 

@@ -16,6 +16,7 @@ struct request {
 
 struct indexer {
 	struct recall *recall;
+	struct spaces *spaces;
 	const char *data_dir;
 	const struct log *log;
 	pthread_t thread;
@@ -55,6 +56,10 @@ static void build(struct indexer *x, const struct request *r)
 	c = store_open(x->data_dir, STORE_READ, &error);
 	if (c)
 		status = recall_build(x->recall, c, r->space, &count);
+	/* Who asked may have read the space before it was removed. Where it goes after this look, its index goes with
+	 * it. */
+	if (spaces_is_gone(x->spaces, r->space))
+		recall_forget(x->recall, r->space);
 	if (c && status != STORE_OK)
 		buf_puts(&error, store_error(c));
 	if (error.len)
@@ -83,11 +88,13 @@ static void *indexer_main(void *arg)
 	return NULL;
 }
 
-struct indexer *indexer_start(struct recall *recall, const char *data_dir, const struct log *log)
+struct indexer *indexer_start(struct recall *recall, struct spaces *spaces, const char *data_dir,
+			      const struct log *log)
 {
 	struct indexer *x = mem_zalloc(sizeof(*x));
 
 	x->recall = recall;
+	x->spaces = spaces;
 	x->data_dir = data_dir;
 	x->log = log;
 	x->tail = &x->head;

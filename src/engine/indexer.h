@@ -6,11 +6,13 @@
 
 #include "base/log.h"
 #include "core/memory/recall.h"
+#include "engine/spaces.h"
 
 struct indexer;
 
 /* Returns owned, with its thread running. Everything is borrowed. */
-struct indexer *indexer_start(struct recall *recall, const char *data_dir, const struct log *log);
+struct indexer *indexer_start(struct recall *recall, struct spaces *spaces, const char *data_dir,
+			      const struct log *log);
 /* Calls fn on the indexer's thread once the index of the space is ready, or could not be built: then status is not
  * STORE_OK, and why, borrowed for the call, says it. */
 typedef void indexer_fn(void *arg, enum store_status status, const char *why);

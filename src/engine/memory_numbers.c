@@ -114,3 +114,16 @@ void memory_numbers_given(struct memory_numbers *n, int64_t space, uint64_t num)
 		counter->next = num + 1;
 	pthread_mutex_unlock(&n->lock);
 }
+
+void memory_numbers_forget(struct memory_numbers *n, int64_t space)
+{
+	size_t at;
+
+	pthread_mutex_lock(&n->lock);
+	at = place_of(n, space);
+	if (at < n->count && n->counters[at].space == space) {
+		n->count--;
+		memmove(&n->counters[at], &n->counters[at + 1], (n->count - at) * sizeof(*n->counters));
+	}
+	pthread_mutex_unlock(&n->lock);
+}

@@ -20,5 +20,7 @@ enum store_status memory_numbers_promise(struct memory_numbers *n, struct store_
 uint64_t memory_numbers_free_from(struct memory_numbers *n, int64_t space);
 /* The store has given that number. */
 void memory_numbers_given(struct memory_numbers *n, int64_t space, uint64_t num);
+/* The space was removed. */
+void memory_numbers_forget(struct memory_numbers *n, int64_t space);
 
 #endif

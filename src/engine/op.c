@@ -78,6 +78,11 @@ static enum store_status open_space(struct op *op, struct store_conn *c)
 	return status == STORE_OK ? store_space_create(c, op->space_name, op->now_ms, &op->space) : status;
 }
 
+uint64_t op_access_key(const struct op *op)
+{
+	return op->access ? op->access->key : 0;
+}
+
 /* Every write leaves an event: the history that figures and the audit trail are read from. */
 enum problem_code op_tell(struct op *op, struct store_conn *c)
 {
@@ -87,6 +92,7 @@ enum problem_code op_tell(struct op *op, struct store_conn *c)
 		return P_OK;
 	event.space = op->space;
 	event.at_ms = op->now_ms;
+	event.access_key = op_access_key(op);
 	if (op->agent.p)
 		event.actor = op->agent;
 	else if (op->access && event.actor.p == NULL)
@@ -106,20 +112,37 @@ static enum problem_code run_within_quota(struct op *op, struct store_conn *c)
 	return quota_end(op, c, &quota, op->kind->run(op, c));
 }
 
+/* Who was let in before a space was deleted, and is run after it, does not make it anew with a key that went with it.
+ * The store knows: keys of the same transaction are not in the keyring yet. */
+static enum problem_code check_still_valid(struct op *op, struct store_conn *c)
+{
+	struct access_key_row key = {0};
+	enum store_status status = store_access_key_get(c, op->access->key, op->arena, &key);
+
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return op_stored(op, status);
+	if (status == STORE_OK && key.revoked_at_ms == 0)
+		return P_OK;
+	return problem_set(&op->problem, P_UNAUTHORIZED, "Authorization", "key-%llu was revoked meanwhile, and nothing "
+			   "was written; ask who runs the server for another", (unsigned long long)op->access->key);
+}
+
 /* before: the space that it has looked at already; 0: none. */
 static enum problem_code run_in_space(struct op *op, struct store_conn *c, int64_t before)
 {
-	enum problem_code code = P_NOT_FOUND;
+	enum problem_code code = P_OK;
 
 	if (before && op->space != before)
 		return problem_set(&op->problem, P_SPACE_DELETED, NULL, "the space \"%.*s\" was deleted "
 				   "meanwhile; what was asked for is gone with it, and a new request begins with an "
 				   "empty space", STR_ARG(op->space_name));
 
+	if (op->space_is_new && op->access)
+		code = check_still_valid(op, c);
+	if (code != P_OK)
+		return code;
 	/* One that was run before would find its own claim. */
-	if (op->key.p && !op->wait.is_again)
-		code = key_replay(op, c);
-	if (code != P_NOT_FOUND)
+	if (op->key.p && !op->wait.is_again && (code = key_replay(op, c)) != P_NOT_FOUND)
 		return code;
 	op->told = (struct event_row){0};
 	code = run_within_quota(op, c);

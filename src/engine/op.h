@@ -175,6 +175,8 @@ enum problem_code op_claim(struct op *op, struct store_conn *c, struct str what)
 void op_warn(struct op *op, const char *code, struct str field, struct str detail);
 /* For waiting.c: the answer is there. On the owner's thread. */
 void op_finish(void *op);
+/* The number of the key that let in who asks, for what is told without op_tell; 0: the server has no keys. */
+uint64_t op_access_key(const struct op *op);
 /* Within a run that tells more than one thing: writes op->told now. */
 enum problem_code op_tell(struct op *op, struct store_conn *c);
 /* P_OK, or the problem of a store that did not do what it was asked. */

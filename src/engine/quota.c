@@ -1,59 +1,12 @@
-#include "engine/quota.h"
+#include "engine/quota_internal.h"
 
-#include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/waiting.h"
+#include "engine/watch/watch.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-
-enum { SECONDS = 60, SEED_PAGE = 200, SECOND_MS = 1000 };
+enum { SEED_PAGE = 200, SECOND_MS = 1000 };
 
 static const char *const names[] = {"memories", "bytes", "handoffs_per_minute", "waiting", "agents"};
-
-/* The highest number of a handoff at the first look in a second. */
-struct mark {
-	int64_t second;
-	uint64_t last;
-};
-
-struct entry {
-	int64_t space;
-	bool is_known;			/* its limits are */
-	uint64_t changes;		/* of its limits: who read them before must not keep them */
-	int64_t limit[QUOTA_KINDS];
-	int64_t waiting;
-	int64_t refusals[QUOTA_KINDS];
-	bool has_marks;
-	struct mark marks[SECONDS];
-};
-
-struct quota {
-	struct space_quota server;
-	pthread_mutex_t lock;		/* guards what follows */
-	struct entry **entries;		/* by the id of the space */
-	size_t count;
-};
-
-struct quota *quota_new(const struct space_quota *server)
-{
-	struct quota *q = mem_zalloc(sizeof(*q));
-
-	q->server = *server;
-	pthread_mutex_init(&q->lock, NULL);
-	return q;
-}
-
-void quota_free(struct quota *q)
-{
-	if (q == NULL)
-		return;
-	for (size_t i = 0; i < q->count; i++)
-		free(q->entries[i]);
-	free(q->entries);
-	pthread_mutex_destroy(&q->lock);
-	free(q);
-}
 
 const char *quota_name(enum quota_kind kind)
 {
@@ -67,76 +20,7 @@ bool quota_is_own(const struct space_quota *quota)
 	       quota->agents != QUOTA_AS_SERVER;
 }
 
-/* --- The table --- */
-
-/* The entry of the space, made where there is none. The lock is held. */
-static struct entry *entry_of(struct quota *q, int64_t space)
-{
-	size_t from = 0, to = q->count;
-
-	while (from < to) {
-		size_t mid = from + (to - from) / 2;
-
-		if (q->entries[mid]->space == space)
-			return q->entries[mid];
-		if (q->entries[mid]->space < space)
-			from = mid + 1;
-		else
-			to = mid;
-	}
-	q->entries = mem_reallocarray(q->entries, q->count + 1, sizeof(struct entry *));
-	memmove(q->entries + from + 1, q->entries + from, (q->count - from) * sizeof(struct entry *));
-	q->count++;
-	q->entries[from] = mem_zalloc(sizeof(struct entry));
-	q->entries[from]->space = space;
-	return q->entries[from];
-}
-
-void quota_forget(struct quota *q, int64_t space)
-{
-	struct entry *e;
-
-	pthread_mutex_lock(&q->lock);
-	e = entry_of(q, space);
-	e->is_known = e->has_marks = false;
-	e->changes++;
-	pthread_mutex_unlock(&q->lock);
-}
-
-void quota_count_waiting(struct quota *q, int64_t space, int more)
-{
-	pthread_mutex_lock(&q->lock);
-	entry_of(q, space)->waiting += more;
-	pthread_mutex_unlock(&q->lock);
-}
-
-static bool has_limit(const struct entry *e)
-{
-	for (int kind = 0; e->is_known && kind < QUOTA_KINDS; kind++)
-		if (e->limit[kind])
-			return true;
-	return false;
-}
-
-size_t quota_limited(struct quota *q, struct arena *arena, int64_t **ret)
-{
-	size_t count = 0;
-
-	pthread_mutex_lock(&q->lock);
-	*ret = arena_calloc(arena, q->count + 1, sizeof(**ret));
-	for (size_t i = 0; i < q->count; i++)
-		if (has_limit(q->entries[i]))
-			(*ret)[count++] = q->entries[i]->space;
-	pthread_mutex_unlock(&q->lock);
-	return count;
-}
-
-void quota_refusals(struct quota *q, int64_t space, int64_t ret[QUOTA_KINDS])
-{
-	pthread_mutex_lock(&q->lock);
-	memcpy(ret, entry_of(q, space)->refusals, sizeof(entry_of(q, space)->refusals));
-	pthread_mutex_unlock(&q->lock);
-}
+/* --- Limits --- */
 
 static int64_t holds(int64_t own, int64_t server)
 {
@@ -160,7 +44,8 @@ static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_
 						     QUOTA_AS_SERVER, QUOTA_AS_SERVER};
 	struct space_row row;
 	enum store_status status;
-	struct entry *e;
+	const struct quota_entry *known;
+	struct quota_entry *e;
 	uint64_t changes;
 	bool is_known;
 
@@ -168,11 +53,11 @@ static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_
 	if (space == 0)
 		return STORE_OK;
 	pthread_mutex_lock(&q->lock);
-	e = entry_of(q, space);
-	is_known = e->is_known;
-	changes = e->changes;
+	known = quota_find(q, space);
+	is_known = known && known->is_known;
+	changes = known ? known->changes : 0;
 	if (is_known)
-		memcpy(ret, e->limit, sizeof(e->limit));
+		memcpy(ret, known->limit, sizeof(known->limit));
 	pthread_mutex_unlock(&q->lock);
 	if (is_known)
 		return STORE_OK;
@@ -180,10 +65,12 @@ static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? STORE_OK : status;
 	put_limits(q, &row.quota, ret);
-	pthread_mutex_lock(&q->lock);
-	e = entry_of(q, space);
 	/* What the writing connection sees may not be committed yet. */
-	if (e->changes == changes && store_is_reader(c)) {
+	if (!store_is_reader(c))
+		return STORE_OK;
+	pthread_mutex_lock(&q->lock);
+	e = quota_entry(q, space);
+	if (e && e->changes == changes) {
 		memcpy(e->limit, ret, sizeof(e->limit));
 		e->is_known = true;
 	}
@@ -194,14 +81,14 @@ static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_
 /* --- Handoffs of the last minute --- */
 
 /* The second in which a number is remembered. */
-static struct mark *mark_of(struct entry *e, int64_t second)
+static struct quota_mark *mark_of(struct quota_entry *e, int64_t second)
 {
-	return &e->marks[(size_t)(second % SECONDS)];
+	return &e->marks[(size_t)(second % QUOTA_SECONDS)];
 }
 
 /* After a start: the handoffs of the last minute say when they were sent. The lock is not held. */
 static enum store_status seed(struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
-			      struct entry *ret)
+			      struct quota_entry *ret)
 {
 	struct handoff_filter filter = {.space = space, .newest_first = true};
 	struct handoff_row *rows = arena_calloc(arena, SEED_PAGE, sizeof(*rows));
@@ -216,9 +103,9 @@ static enum store_status seed(struct store_conn *c, int64_t space, int64_t now_m
 		for (size_t i = 0; status == STORE_OK && !is_over && i < count; i++) {
 			int64_t second = rows[i].created_at_ms / SECOND_MS;
 
-			is_over = second <= now_ms / SECOND_MS - SECONDS || second > now_ms / SECOND_MS;
+			is_over = second <= now_ms / SECOND_MS - QUOTA_SECONDS || second > now_ms / SECOND_MS;
 			if (!is_over)
-				*mark_of(ret, second) = (struct mark){second, rows[i].num - 1};
+				*mark_of(ret, second) = (struct quota_mark){second, rows[i].num - 1};
 			before = rows[i].num;
 		}
 	}
@@ -226,18 +113,18 @@ static enum store_status seed(struct store_conn *c, int64_t space, int64_t now_m
 }
 
 /* How many numbers were given since the oldest second of the last minute, and when that is over. The lock is held. */
-static int64_t count_handoffs(struct entry *e, uint64_t last, int64_t now_ms, int64_t *ret_until_ms)
+static int64_t count_handoffs(struct quota_entry *e, uint64_t last, int64_t now_ms, int64_t *ret_until_ms)
 {
 	int64_t now = now_ms / SECOND_MS;
-	const struct mark *oldest = NULL;
-	struct mark *present = mark_of(e, now);
+	const struct quota_mark *oldest = NULL;
+	struct quota_mark *present = mark_of(e, now);
 
 	if (present->second != now)
-		*present = (struct mark){now, last};
-	for (size_t i = 0; i < SECONDS; i++) {
-		struct mark *m = &e->marks[i];
+		*present = (struct quota_mark){now, last};
+	for (size_t i = 0; i < QUOTA_SECONDS; i++) {
+		struct quota_mark *m = &e->marks[i];
 
-		if (m->second <= now - SECONDS || m->second > now)
+		if (m->second <= now - QUOTA_SECONDS || m->second > now)
 			continue;
 		/* It was noted in a transaction that was undone. */
 		if (m->last > last)
@@ -245,33 +132,35 @@ static int64_t count_handoffs(struct entry *e, uint64_t last, int64_t now_ms, in
 		if (oldest == NULL || m->second < oldest->second)
 			oldest = m;
 	}
-	*ret_until_ms = (oldest->second + SECONDS) * SECOND_MS;
+	*ret_until_ms = (oldest->second + QUOTA_SECONDS) * SECOND_MS;
 	return (int64_t)(last - oldest->last);
 }
 
 static enum store_status read_handoffs(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms,
 				       struct arena *arena, int64_t *ret, int64_t *ret_until_ms)
 {
-	struct entry seeded = {0};
+	struct quota_entry seeded = {0};
 	uint64_t last = 0;
 	enum store_status status = store_handoff_last(c, space, &last);
-	struct entry *e;
+	struct quota_entry *e;
 	bool has_marks;
 
 	pthread_mutex_lock(&q->lock);
-	has_marks = entry_of(q, space)->has_marks;
+	e = quota_find(q, space);
+	has_marks = e && e->has_marks;
 	pthread_mutex_unlock(&q->lock);
 	if (status == STORE_OK && !has_marks)
 		status = seed(c, space, now_ms, arena, &seeded);
 	if (status != STORE_OK)
 		return status;
 	pthread_mutex_lock(&q->lock);
-	e = entry_of(q, space);
-	if (!e->has_marks) {
+	e = quota_entry(q, space);
+	if (e && !e->has_marks) {
 		memcpy(e->marks, seeded.marks, sizeof(e->marks));
 		e->has_marks = true;
 	}
-	*ret = count_handoffs(e, last, now_ms, ret_until_ms);
+	/* Where it was removed just now, what was read is all that is known. */
+	*ret = count_handoffs(e ? e : &seeded, last, now_ms, ret_until_ms);
 	pthread_mutex_unlock(&q->lock);
 	return STORE_OK;
 }
@@ -296,9 +185,7 @@ static enum store_status read_state(struct quota *q, struct store_conn *c, int64
 	ret->used[QUOTA_MEMORIES] = row.memories;
 	ret->used[QUOTA_BYTES] = row.bytes;
 	ret->used[QUOTA_AGENTS] = row.agents;
-	pthread_mutex_lock(&q->lock);
-	ret->used[QUOTA_WAITING] = space ? entry_of(q, space)->waiting : 0;
-	pthread_mutex_unlock(&q->lock);
+	ret->used[QUOTA_WAITING] = space ? quota_waiting(q, space) : 0;
 	return STORE_OK;
 }
 
@@ -326,12 +213,17 @@ static const char *const things[] = {
 
 static enum problem_code refuse(struct op *op, enum quota_kind kind, int64_t used, int64_t limit, int64_t until_ms)
 {
+	struct quota *q = op->engine->quota;
+	struct quota_entry *e;
+
 	problem_set(&op->problem, P_QUOTA_EXCEEDED, names[kind], "the space \"%.*s\" has %lld %s, and at most %lld are "
 		    "allowed; nothing was changed. %s", STR_ARG(op->space_name), (long long)used, things[kind],
 		    (long long)limit, remedies[kind]);
-	pthread_mutex_lock(&op->engine->quota->lock);
-	entry_of(op->engine->quota, op->space)->refusals[kind]++;
-	pthread_mutex_unlock(&op->engine->quota->lock);
+	pthread_mutex_lock(&q->lock);
+	e = quota_entry(q, op->space);
+	if (e)
+		e->refusals[kind]++;
+	pthread_mutex_unlock(&q->lock);
 	op->problem.extra_key = "limit";
 	op->problem.extra = limit;
 	if (kind == QUOTA_HANDOFFS && until_ms > op->now_ms)
@@ -442,6 +334,7 @@ enum problem_code quota_end(struct op *op, struct store_conn *c, const struct qu
 		code = judge(op, c, run);
 	if (problem_store_status(code) != STORE_OK)
 		return code;
+	watch_rouse(op->engine->watch);
 	if (code == P_QUOTA_EXCEEDED)
 		waiting_forget(op);
 	/* Other refusals may have left a word about it in the events: that stays. */
@@ -452,13 +345,10 @@ enum problem_code quota_end(struct op *op, struct store_conn *c, const struct qu
 enum problem_code quota_may_wait(struct op *op, struct store_conn *c)
 {
 	struct quota *q = op->engine->quota;
-	int64_t limit[QUOTA_KINDS], waiting;
+	int64_t limit[QUOTA_KINDS], waiting = quota_waiting(q, op->space);
 	enum store_status status = limits_of(q, c, op->space, op->arena, limit);
 
 	if (status != STORE_OK || limit[QUOTA_WAITING] == 0)
 		return op_stored(op, status);
-	pthread_mutex_lock(&q->lock);
-	waiting = entry_of(q, op->space)->waiting;
-	pthread_mutex_unlock(&q->lock);
 	return waiting < limit[QUOTA_WAITING] ? P_OK : refuse(op, QUOTA_WAITING, waiting, limit[QUOTA_WAITING], 0);
 }

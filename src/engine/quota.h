@@ -21,14 +21,15 @@
 enum quota_kind { QUOTA_MEMORIES, QUOTA_BYTES, QUOTA_HANDOFFS, QUOTA_WAITING, QUOTA_AGENTS, QUOTA_KINDS };
 
 struct quota;
+struct spaces;
 
 struct quota_state {
 	int64_t used[QUOTA_KINDS];
 	int64_t limit[QUOTA_KINDS];	/* 0: none */
 };
 
-/* Borrows nothing. */
-struct quota *quota_new(const struct space_quota *server);
+/* Borrows spaces, which says whether one was removed. */
+struct quota *quota_new(const struct space_quota *server, struct spaces *spaces);
 /* NULL-safe. */
 void quota_free(struct quota *q);
 /* "memories", "handoffs_per_minute": as the protocol calls it. */
@@ -37,8 +38,10 @@ const char *quota_name(enum quota_kind kind);
 /* Has the space a limit of its own, or the word that it has none, instead of the server's? */
 bool quota_is_own(const struct space_quota *quota);
 
-/* After the commit that set the limits of the space, or removed it. Any thread. */
+/* After the commit that set the limits of the space. Any thread. */
 void quota_forget(struct quota *q, int64_t space);
+/* After the commit that removed it, and after spaces_forget. Any thread. */
+void quota_remove(struct quota *q, int64_t space);
 /* Any thread. */
 enum store_status quota_read(struct quota *q, struct store_conn *c, int64_t space, int64_t now_ms, struct arena *arena,
 			     struct quota_state *ret);

@@ -195,7 +195,7 @@ static enum store_status step_space(struct retention *r, struct store_conn *c)
 static enum store_status step_sweep(struct retention *r, struct store_conn *c)
 {
 	struct sweep *s = &r->sweep;
-	struct kept_space *space = r->spaces + s->at;
+	struct kept_space *space;
 	struct sweep_place *place;
 	enum store_status status;
 	bool is_done = false;
@@ -208,6 +208,7 @@ static enum store_status step_sweep(struct retention *r, struct store_conn *c)
 			turn_to(r, SWEEP_HANDOFFS, 0);
 		return status;
 	}
+	space = &r->spaces[s->at];
 	if (s->phase == SWEEP_HANDOFFS)
 		status = retention_step_handoffs(r, c, space, &is_done);
 	else

@@ -147,7 +147,7 @@ static enum store_status tell(struct retention *r, struct store_conn *c, const s
 enum store_status retention_before_commit(struct retention *r, struct store_conn *c)
 {
 	struct kept_space *space = r->is_stepping && r->idle_space ? retention_space(r, r->idle_space) : NULL;
-	struct space_leaving leaving = {.id = r->idle_space};
+	struct space_leaving leaving = {.id = r->idle_space, .keeps_keys = true};
 	size_t count = 0;
 	enum store_status status;
 	bool busy = false;

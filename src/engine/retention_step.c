@@ -81,7 +81,7 @@ static enum store_status read_results(struct retention *r, struct store_conn *c,
 
 		status = store_handoffs(c, &filter, after, RESULTS, &r->arena, rows, &count);
 		more = arena_calloc(&r->arena, results + count + 1, sizeof(*more));
-		if (results)
+		if (nums)
 			memcpy(more, nums, results * sizeof(*more));
 		nums = more;
 		for (size_t i = 0; status == STORE_OK && i < count; i++) {
@@ -178,11 +178,14 @@ enum store_status retention_is_needed(struct retention *r, struct store_conn *c,
 				      bool *ret)
 {
 	struct handoff_row h;
-	enum store_status status = STORE_NOT_FOUND;
+	enum store_status status;
 
-	if (handoff)
-		status = store_handoff_get(c, space, handoff, &r->arena, &h);
-	*ret = status == STORE_OK && keeping_is_live(h.state);
+	*ret = false;
+	if (handoff == 0)
+		return STORE_OK;
+	status = store_handoff_get(c, space, handoff, &r->arena, &h);
+	if (status == STORE_OK)
+		*ret = keeping_is_live(h.state);
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 

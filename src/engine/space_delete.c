@@ -1,7 +1,9 @@
 #include "engine/space_delete.h"
 
 #include "core/watch/event.h"
+#include "engine/access/keyring.h"
 #include "engine/engine.h"
+#include "engine/memory_numbers.h"
 #include "engine/quota.h"
 #include "engine/retention.h"
 #include "engine/waiting.h"
@@ -72,6 +74,10 @@ enum store_status space_delete_begin(struct engine *e, struct store_conn *c, str
 
 	if (status == STORE_OK)
 		status = store_space_remove(c, leaving->id, now_ms);
+	leaving->at_ms = now_ms;
+	if (status == STORE_OK && !leaving->keeps_keys)
+		status = store_access_keys_revoke(c, leaving->name, now_ms, STR("the space was deleted"),
+						  &leaving->keys);
 	if (status != STORE_OK)
 		return status;
 	e->is_removing = true;
@@ -83,8 +89,12 @@ void space_delete_end(struct engine *e, const struct space_leaving *leaving)
 {
 	const struct engine_webhooks *webhooks = &e->webhooks;
 
+	if (!leaving->keeps_keys)
+		keyring_revoke(e->keyring, leaving->name, leaving->at_ms);
 	spaces_forget(e->spaces, leaving->name, leaving->id);
+	quota_remove(e->quota, leaving->id);
 	envelope_numbers_forget(e->numbers, leaving->name);
+	memory_numbers_forget(e->memory_numbers, leaving->id);
 	recall_forget(e->recall, leaving->id);
 	watch_forget(e->watch, leaving->id);
 	retention_wake(e->retention);
@@ -120,6 +130,8 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	if (status == STORE_OK)
 		status = space_delete_begin(op->engine, c, op->arena, &d->leaving, op->now_ms);
 	op->told = (struct event_row){.kind = EVENT_SPACE_DELETED};
+	if (d->leaving.keys)
+		op->told.note = arena_printf(op->arena, "%lld of its keys were revoked", (long long)d->leaving.keys);
 	return op_stored(op, status);
 }
 

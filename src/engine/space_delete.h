@@ -1,4 +1,5 @@
-/* A space goes, with everything in it. It is gone with the commit: its name is free, and everybody forgets its number.
+/* A space goes, with everything in it. It is gone with the commit: its name is free, everybody forgets its number, and
+ * its keys are revoked: whoever makes a space of that name anew has not let their holders in.
  * Its rows are taken away afterwards, by retention.h. */
 #ifndef SPINE_ENGINE_SPACE_DELETE_H
 #define SPINE_ENGINE_SPACE_DELETE_H
@@ -11,6 +12,9 @@ struct space_leaving {
 	struct str name;
 	struct agent_place *hooked;	/* its agents that had a webhook */
 	size_t hooked_count;
+	int64_t at_ms;
+	bool keeps_keys;		/* it was idle: whoever comes back is let in */
+	int64_t keys;			/* that were valid, and are no more */
 };
 
 struct space_delete {

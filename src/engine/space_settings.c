@@ -14,7 +14,7 @@ static void show_space(struct space_settings *s, const struct space_row *row)
 {
 	const struct space_keep *server = &s->op.engine->config.keep;
 
-	s->guard = (enum redact_policy)row->guard;
+	s->guard = redact_policy_kept(row->guard);
 	s->keep = row->keep;
 	s->kept = (struct space_keep){
 		keeping_time_ms(row->keep.events_ms, server->events_ms),
@@ -23,7 +23,7 @@ static void show_space(struct space_settings *s, const struct space_row *row)
 	};
 	s->locked = (struct json){.type = JSON_ARRAY};
 	s->memories = row->memories;
-	s->trust_floor = row->trust_floor;
+	s->trust_floor = memory_trust_floor(row->trust_floor);
 	s->quota = row->quota;
 	s->handoffs_pruned = row->handoffs_pruned;
 }
@@ -176,6 +176,7 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 static void done_set(struct op *op)
 {
 	quota_forget(op->engine->quota, op->space);
+	watch_wake(op->engine->watch);
 	retention_wake(op->engine->retention);
 }
 
@@ -184,29 +185,34 @@ static struct space_listed listed(const struct space_row *row, const struct targ
 	return (struct space_listed){*row, counts->queued + counts->leased + counts->working, counts->parked};
 }
 
-static enum problem_code list_spaces(struct op *op, struct store_conn *c)
+enum problem_code space_list_read(struct space_list *l, struct store_conn *c, struct queues *queues, uint64_t commits)
 {
-	struct space_list *l = (struct space_list *)op;
+	struct op *op = &l->op;
 	size_t max = l->page.size + 1, sum_count = 0;
 	struct space_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	struct queues_sum *sums = NULL;
-	struct writer_stats writer;
 	enum store_status status;
 
 	l->spaces = arena_calloc(op->arena, max, sizeof(*l->spaces));
 	status = store_spaces(c, (int64_t)l->page.position, max, op->arena, rows, &l->count);
 	l->page.has_more = page_cut(&l->page, &l->count);
 	l->page.next = l->count ? (uint64_t)rows[l->count - 1].id : 0;
-	writer_stats(op->engine->writer, &writer);
 	if (status == STORE_OK)
-		status = queues_read(watch_queues(op->engine->watch), c, writer.commits, 0, op->arena, NULL, NULL,
-				     &sums, &sum_count);
+		status = queues_read(queues, c, commits, 0, op->arena, NULL, NULL, &sums, &sum_count);
 	for (size_t i = 0; status == STORE_OK && i < l->count; i++) {
 		struct queues_sum sum = queues_sum_of(sums, sum_count, rows[i].id);
 
 		l->spaces[i] = listed(&rows[i], &sum.counts);
 	}
 	return op_stored(op, status);
+}
+
+static enum problem_code list_spaces(struct op *op, struct store_conn *c)
+{
+	struct writer_stats writer;
+
+	writer_stats(op->engine->writer, &writer);
+	return space_list_read((struct space_list *)op, c, watch_queues(op->engine->watch), writer.commits);
 }
 
 const struct op_kind space_get_kind = {.name = "space_get", .size = sizeof(struct space_settings), .read = read_space};

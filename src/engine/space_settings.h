@@ -38,6 +38,8 @@ struct space_settings {
 extern const struct op_kind space_get_kind;
 extern const struct op_kind space_set_kind;
 
+struct queues;
+
 struct space_listed {
 	struct space_row row;
 	int64_t open;			/* handoffs that are queued or at work */
@@ -54,5 +56,7 @@ struct space_list {
 };
 
 extern const struct op_kind space_list_kind;
+/* The same from another store, on any thread: what is known of its queues, and the commits of its writer. */
+enum problem_code space_list_read(struct space_list *l, struct store_conn *c, struct queues *queues, uint64_t commits);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS_MIN = 16 };
 
 struct space_entry {
 	char name[SPACE_NAME_MAX];
@@ -12,14 +15,23 @@ struct space_entry {
 	int64_t id;		/* 0: not known, or removed */
 };
 
-/* A table with open addressing, at most half full. */
+/* From the first to the last all were removed. */
+struct gone_range {
+	int64_t first;
+	int64_t last;
+};
+
+/* A table with open addressing, at most half full. Ids are given one after the other, so those that were removed are
+ * runs between those that are there: the list of them is no longer than that of the spaces, however many come and go.
+ */
 struct spaces {
 	pthread_rwlock_t lock;
 	struct space_entry *slots;
 	size_t mask;
-	size_t count;
-	int64_t *gone;		/* those that were removed */
+	size_t count;		/* of slots with a name, removed or not */
+	struct gone_range *gone;
 	size_t gone_count;
+	size_t gone_cap;
 };
 
 bool space_name_is_valid(struct str name)
@@ -41,7 +53,7 @@ struct spaces *spaces_new(void)
 	struct spaces *s = mem_zalloc(sizeof(*s));
 
 	rwlock_init(&s->lock);
-	s->mask = 15;
+	s->mask = SLOTS_MIN - 1;
 	s->slots = mem_calloc(s->mask + 1, sizeof(*s->slots));
 	return s;
 }
@@ -70,17 +82,24 @@ static struct space_entry *slot_of(struct space_entry *slots, size_t mask, struc
 	return &slots[at];
 }
 
-static void grow(struct spaces *s)
+/* The table anew, at most a quarter full, without the names of spaces that were removed. */
+static void make_room(struct spaces *s)
 {
-	size_t mask = s->mask * 2 + 1;
-	struct space_entry *slots = mem_calloc(mask + 1, sizeof(*slots));
+	size_t live = 0, mask = SLOTS_MIN - 1;
+	struct space_entry *slots;
 
 	for (size_t i = 0; i <= s->mask; i++)
-		if (s->slots[i].len)
+		live += s->slots[i].id != 0;
+	while (live * 4 > mask)
+		mask = mask * 2 + 1;
+	slots = mem_calloc(mask + 1, sizeof(*slots));
+	for (size_t i = 0; i <= s->mask; i++)
+		if (s->slots[i].id)
 			*slot_of(slots, mask, (struct str){s->slots[i].name, s->slots[i].len}) = s->slots[i];
 	free(s->slots);
 	s->slots = slots;
 	s->mask = mask;
+	s->count = live;
 }
 
 enum store_status spaces_find(struct spaces *s, struct store_conn *c, struct str name, int64_t *ret_id)
@@ -104,22 +123,59 @@ enum store_status spaces_find(struct spaces *s, struct store_conn *c, struct str
 	return STORE_OK;
 }
 
-/* Ids grow, and so does the list. */
-static bool is_gone(const struct spaces *s, int64_t id)
+/* The first range that does not end before the id. */
+static size_t range_at(const struct spaces *s, int64_t id)
 {
 	size_t from = 0, to = s->gone_count;
 
 	while (from < to) {
 		size_t mid = from + (to - from) / 2;
 
-		if (s->gone[mid] == id)
-			return true;
-		if (s->gone[mid] < id)
+		if (s->gone[mid].last < id)
 			from = mid + 1;
 		else
 			to = mid;
 	}
-	return false;
+	return from;
+}
+
+static bool is_gone(const struct spaces *s, int64_t id)
+{
+	size_t at = range_at(s, id);
+
+	return at < s->gone_count && s->gone[at].first <= id;
+}
+
+static void insert_range(struct spaces *s, size_t at, int64_t id)
+{
+	if (s->gone_count == s->gone_cap) {
+		s->gone_cap = 2 * s->gone_cap + 8;
+		s->gone = mem_reallocarray(s->gone, s->gone_cap, sizeof(*s->gone));
+	}
+	memmove(s->gone + at + 1, s->gone + at, (s->gone_count - at) * sizeof(*s->gone));
+	s->gone[at] = (struct gone_range){id, id};
+	s->gone_count++;
+}
+
+static void note_gone(struct spaces *s, int64_t id)
+{
+	size_t at = range_at(s, id);
+	bool joins_before = at > 0 && s->gone[at - 1].last == id - 1;
+	bool joins_after = at < s->gone_count && s->gone[at].first == id + 1;
+
+	if (is_gone(s, id))
+		return;
+	if (joins_before && joins_after) {
+		s->gone[at - 1].last = s->gone[at].last;
+		s->gone_count--;
+		memmove(s->gone + at, s->gone + at + 1, (s->gone_count - at) * sizeof(*s->gone));
+	} else if (joins_before) {
+		s->gone[at - 1].last = id;
+	} else if (joins_after) {
+		s->gone[at].first = id;
+	} else {
+		insert_range(s, at, id);
+	}
 }
 
 void spaces_remember(struct spaces *s, struct str name, int64_t id)
@@ -133,29 +189,23 @@ void spaces_remember(struct spaces *s, struct str name, int64_t id)
 		slot->len = name.n;
 		slot->id = id;
 		if (++s->count * 2 > s->mask)
-			grow(s);
+			make_room(s);
 	} else if (slot->id == 0 && !is_gone(s, id)) {
 		slot->id = id;
 	}
 	pthread_rwlock_unlock(&s->lock);
 }
 
-/* The slot stays, for the same name: other names may have been put behind it. */
+/* The slot stays until the table is made anew: other names may have been put behind it. */
 void spaces_forget(struct spaces *s, struct str name, int64_t id)
 {
 	struct space_entry *slot;
-	size_t at;
 
 	pthread_rwlock_wrlock(&s->lock);
 	slot = slot_of(s->slots, s->mask, name);
 	if (slot->id == id)
 		slot->id = 0;
-	if (!is_gone(s, id)) {
-		s->gone = mem_reallocarray(s->gone, s->gone_count + 1, sizeof(*s->gone));
-		for (at = s->gone_count++; at > 0 && s->gone[at - 1] > id; at--)
-			s->gone[at] = s->gone[at - 1];
-		s->gone[at] = id;
-	}
+	note_gone(s, id);
 	pthread_rwlock_unlock(&s->lock);
 }
 

@@ -181,14 +181,20 @@ static void keep_tallies(struct waiting *w, const struct handoff_row *h, enum ha
 
 /* --- What has happened --- */
 
+/* And is not served yet. */
+static bool is_last_touched(const struct waiting *w, enum wait_kind kind, int64_t id)
+{
+	size_t count = w->touched_count;
+
+	return count > w->touched_served && w->touched[count - 1].kind == kind && w->touched[count - 1].id == id;
+}
+
 static void touch(struct waiting *w, enum wait_kind kind, int64_t id)
 {
-	struct touched *last = w->touched_count > w->touched_served ? &w->touched[w->touched_count - 1] : NULL;
-
 	if (list_is_empty(bucket_of(w, kind, id)))
 		return;
 	/* Many handoffs of one agent or envelope in one transaction are one reason to look, not many. */
-	if (last && last->kind == kind && last->id == id)
+	if (is_last_touched(w, kind, id))
 		return;
 	if (w->touched_count == w->touched_cap) {
 		w->touched_cap = w->touched_cap ? w->touched_cap * 2 : 64;
@@ -269,6 +275,7 @@ struct delivery waiting_delivery(struct op *op, struct store_conn *c)
 	struct delivery d = waiting_step(op->engine->waiting, c, op->arena, op->space, op->now_ms);
 
 	d.actor = op->agent;
+	d.access_key = op_access_key(op);
 	return d;
 }
 

@@ -143,6 +143,10 @@ void http_req_on_gone(struct http_req *req, void (*fn)(struct http_req *req, voi
  * at once, so that waiting requests return. fn NULL clears it. */
 void http_req_set_timer(struct http_req *req, int64_t delay_ms, void (*fn)(struct http_req *req, void *arg), void *arg);
 
+/* Called once, when the request ends, after its reply was given or with http_server_free; the last that anybody hears
+ * of it. On the loop's thread, or where no loop runs any more. */
+void http_req_on_end(struct http_req *req, void (*fn)(void *arg), void *arg);
+
 /* Percent-decodes (and, in queries, '+' as a space) into the request's arena. False where an escape is broken, or
  * decodes to NUL or to invalid UTF-8. */
 bool http_decode_path(struct http_req *req, struct str raw, struct str *ret);
@@ -163,6 +167,18 @@ void http_req_add_headers(struct http_req *req, const struct http_header *header
 void http_req_keep(struct http_req *req, void *what);
 void *http_req_kept(const struct http_req *req);
 
+/* Before the reply, in on_head, or before the last writes of a stream: what is then given goes out delay_ms later, all
+ * at once, so that whoever asks again and again asks less often. The request ends as without it; the connection's next
+ * one waits. At drain it goes out at once. For short replies: their bytes are kept for so long. */
+void http_req_hold_reply(struct http_req *req, int64_t delay_ms);
+/* How many requests of its connection on_head has refused in a row, up to this one. */
+unsigned http_req_refusals(const struct http_req *req);
+/* From any thread: how many replies are held back now. */
+size_t http_server_held(const struct http_server *server);
+/* The body, the arena or the reply has a secret: all of them are overwritten when they are not needed any more, but for
+ * a reply's body, which says so itself (buf.is_secret). The head of a request is so always: keys are in it. */
+void http_req_set_secret(struct http_req *req);
+
 /* Sends the reply and ends the request. Takes the body's bytes (*body is left empty); body may be NULL. Adds
  * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and
  * 304 have no body. */
@@ -172,8 +188,19 @@ void http_reply(struct http_req *req, int status, const char *content_type, cons
 /* A reply of unknown length (chunked). http_stream_begin instead of http_reply; then any number of http_stream_write;
  * then http_stream_end, which ends the request. After the client has gone writes are ignored (on_gone tells). */
 void http_stream_begin(struct http_req *req, int status, const char *content_type, const struct http_header *headers);
+/* The same where the length is known: it is said, and nothing is chunked. Exactly so many bytes must be written before
+ * http_stream_end, but for the reply to a HEAD. */
+void http_stream_begin_sized(struct http_req *req, int status, const char *content_type,
+			     const struct http_header *headers, uint64_t length);
 /* Copies. Returns the bytes not yet taken by the client: a caller that sees it grow should stop. */
 size_t http_stream_write(struct http_req *req, struct str data);
+/* Called once, on the loop's thread, when the client has taken all that was written; set where http_stream_write has
+ * returned more than nothing. Not from inside a function of this header. Not called where the client goes. fn NULL
+ * clears it. */
+void http_stream_on_taken(struct http_req *req, void (*fn)(struct http_req *req, void *arg), void *arg);
 void http_stream_end(struct http_req *req);
+/* Instead of http_stream_end, where the rest will not come: ends the request and its connection, so that the client
+ * sees that the reply is not whole. */
+void http_stream_cut(struct http_req *req);
 
 #endif

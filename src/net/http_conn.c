@@ -5,7 +5,8 @@
  *                                                                                        `------> LINGER -> CLOSED
  *
  * States are skipped where they would last no time: a request that comes in one read goes from IDLE to HELD, and a
- * reply that the kernel takes at once goes back to IDLE. A refusal goes from wherever it is to WRITING.
+ * reply that the kernel takes at once goes back to IDLE. A refusal goes from wherever it is to WRITING. A reply that is
+ * held back (http_pace.c) stays in PACED before it is WRITING.
  *
  * Reading goes on while a request is held, because that is how the end of the client shows; it stops only while
  * HTTP_READ_BYTES of the next requests wait already. The end of the client's bytes while a request is held means
@@ -76,6 +77,7 @@ static void close_conn(struct http_conn *conn)
 	http_timer_clear(conn->loop, &conn->timer);
 	list_remove(&conn->link);
 	list_remove(&conn->ready_link);
+	http_pace_drop(conn);
 	uv_close((uv_handle_t *)&conn->tcp, on_closed);
 	atomic_fetch_sub(conn->is_turned_away ? &server->turned_away : &server->connections, 1);
 	http_loop_tell(conn->loop);
@@ -118,8 +120,11 @@ static void finish(struct http_conn *conn)
 
 void http_conn_flushed(struct http_conn *conn)
 {
-	if (conn->state == HTTP_CONN_HELD)
+	if (conn->state == HTTP_CONN_HELD) {
 		conn->is_timed = false;
+		http_req_taken(conn->req);
+		return;
+	}
 	if (conn->state != HTTP_CONN_WRITING)
 		return;
 	if (conn->is_last || conn->has_eof) {
@@ -163,13 +168,19 @@ static bool is_tls(const struct http_conn *conn)
 	return conn->loop->server->config.tls != NULL;
 }
 
+/* What comes now stands behind a request that is not over. */
+static bool is_behind(const struct http_conn *conn)
+{
+	return conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_PACED || conn->state == HTTP_CONN_WRITING;
+}
+
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
 {
 	struct http_conn *conn = handle->data;
 
 	(void)suggested;
 	*ret = is_tls(conn) ? uv_buf_init(conn->loop->read_buf, HTTP_READ_BYTES) : http_conn_room(conn);
-	if (!is_tls(conn) && (conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_WRITING)) {
+	if (!is_tls(conn) && is_behind(conn)) {
 		assert(conn->in.len < ret->len);
 		ret->len -= conn->in.len;
 	}
@@ -204,7 +215,7 @@ void http_conn_ended(struct http_conn *conn, bool is_error)
 	uv_read_stop((uv_stream_t *)&conn->tcp);
 	conn->is_reading = false;
 	/* A client that has shut down its side after a request may well read the reply that is under way. */
-	if (conn->state == HTTP_CONN_WRITING && !is_error)
+	if ((conn->state == HTTP_CONN_WRITING || conn->state == HTTP_CONN_PACED) && !is_error)
 		return;
 	http_conn_lose(conn);
 }
@@ -235,6 +246,7 @@ void http_conn_received(struct http_conn *conn, char *data, size_t len)
 		take_read(conn, data, len);
 		break;
 	case HTTP_CONN_HELD:
+	case HTTP_CONN_PACED:
 	case HTTP_CONN_WRITING:
 		keep(conn, data, len);
 		break;
@@ -256,6 +268,7 @@ static void drop(struct http_conn *conn, size_t len)
 static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 {
 	struct http_conn *conn = stream->data;
+	const struct http_loop *loop = conn->loop;
 
 	if (len == 0 || conn->state == HTTP_CONN_CLOSED)
 		return;
@@ -267,6 +280,9 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 		http_tls_input(conn, buf->base, (size_t)len);
 	else
 		http_conn_received(conn, buf->base, (size_t)len);
+	/* Keys are in what was read. */
+	if (len > 0 && buf->base == loop->read_buf)
+		mem_wipe(buf->base, (size_t)len);
 	if (len > 0)
 		end_reading(conn);
 	http_conn_settle(conn);
@@ -274,8 +290,7 @@ static void on_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *buf)
 
 static void set_reading(struct http_conn *conn)
 {
-	bool is_full = (conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_WRITING) &&
-		       conn->in.len >= HTTP_READ_BYTES;
+	bool is_full = is_behind(conn) && conn->in.len >= HTTP_READ_BYTES;
 	bool want = !conn->has_eof && !is_full;
 
 	if (want == conn->is_reading)
@@ -317,6 +332,8 @@ static int64_t state_limit_ms(const struct http_conn *conn)
 	case HTTP_CONN_HELD:
 	case HTTP_CONN_WRITING:
 		return http_conn_queued(conn) > 0 ? limits->write_timeout_ms : -1;
+	case HTTP_CONN_PACED:
+		return conn->paced->delay_ms;
 	case HTTP_CONN_LINGER:
 		return HTTP_LINGER_MS;
 	case HTTP_CONN_CLOSED:
@@ -367,6 +384,9 @@ static void on_deadline(struct http_timer *timer)
 	case HTTP_CONN_WRITING:
 		on_write_deadline(conn);
 		break;
+	case HTTP_CONN_PACED:
+		http_pace_end(conn);
+		break;
 	case HTTP_CONN_HANDSHAKE:
 		atomic_fetch_add_explicit(&conn->loop->handshakes_failed, 1, memory_order_relaxed);
 		close_conn(conn);
@@ -405,6 +425,7 @@ struct http_conn *http_conn_new(struct http_loop *loop, int fd)
 	/* A part of a head and one more read; behind a held request, one read. With TLS a read may complete a record of
 	 * as much again. */
 	buf_init(&conn->in, loop->server->config.limits.max_header_bytes + 4 * HTTP_READ_BYTES);
+	conn->in.is_secret = true;
 	http_timer_init(&conn->timer, on_deadline);
 	return conn;
 }
@@ -418,11 +439,6 @@ static bool has_sent(const struct http_conn *conn)
 
 	return conn->in.len > 0 || (uv_fileno((const uv_handle_t *)&conn->tcp, &fd) == 0 &&
 				    ioctl(fd, FIONREAD, &waiting) == 0 && waiting > 0);
-}
-
-void http_conn_turn_away(struct http_conn *conn)
-{
-	http_conn_refuse(conn, 503, "too_many_connections", HTTP_TURNED_AWAY_WORDS);
 }
 
 /* Of the address alone: a port is a connection's. */
@@ -474,6 +490,10 @@ void http_conn_drain(struct http_conn *conn)
 	case HTTP_CONN_HEAD:
 	case HTTP_CONN_BODY:
 		http_conn_refuse(conn, 503, "shutting_down", "The server is shutting down.");
+		break;
+	case HTTP_CONN_PACED:
+		conn->is_last = conn->may_send = true;
+		http_pace_end(conn);
 		break;
 	case HTTP_CONN_WRITING:
 		conn->is_last = conn->may_send = true;

@@ -7,7 +7,9 @@
  *     http_take.c     from bytes to requests: head, body, hand-over, refusal
  *     http_req.c      the request object
  *     http_reply.c    replies and streams, and writing them
+ *     http_pace.c     replies that are held back for a moment
  *     http_tls.c      the same, with TLS in between     tls.c  certificates and keys
+ *     http_pass.c     requests that are passed on, by libcurl; it sees this file for their header fields and the loop
  *     http_head.c     the rules for a request head     http_parse.c  llhttp     http_chunk.c  chunked bodies
  *
  * Everything of a loop is touched on that loop's thread only, but for what is atomic or under a mutex.
@@ -32,6 +34,7 @@ enum {
 	HTTP_ARENA_BYTES = 384,		/* and this at least */
 	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
 	HTTP_LINGER_BYTES = 16 << 20,	/* so that a client that is still sending gets to read it */
+	HTTP_REFUSALS_MAX = 255,	/* counted no further */
 	HTTP_TURNED_AWAY_TLS = 64,	/* HTTP_TURNED_AWAY_MAX with TLS: each costs a handshake */
 };
 
@@ -121,7 +124,8 @@ struct http_server {
 	atomic_size_t connections;	/* counted from accept on */
 	atomic_size_t turned_away;	/* open beyond the limit, to be told so */
 	atomic_size_t body_bytes;	/* room for bodies, of all connections */
-	atomic_size_t reply_bytes;	/* of replies that wait for their clients, of all connections */
+	atomic_size_t reply_bytes;	/* of replies that wait for their clients or are held back, of all */
+	atomic_size_t paced;		/* replies that are held back */
 	atomic_size_t cut;		/* connections that stop had to cut */
 
 	/* stop waits here for the loops to become quiet. */
@@ -138,9 +142,16 @@ enum http_conn_state {
 	HTTP_CONN_HEAD,		/* a part of a head stands in `in` */
 	HTTP_CONN_BODY,		/* req has its head; `in` is empty */
 	HTTP_CONN_HELD,		/* req is in the application's hands */
+	HTTP_CONN_PACED,	/* the reply is given, and goes out when its time has come */
 	HTTP_CONN_WRITING,	/* the reply is given, the client has not taken all of it */
 	HTTP_CONN_LINGER,	/* all is said, writing is shut down; what still comes is dropped */
 	HTTP_CONN_CLOSED,	/* uv_close has been called */
+};
+
+/* A reply that is held back. */
+struct http_paced {
+	struct buf reply;
+	int64_t delay_ms;
 };
 
 struct http_conn {
@@ -150,6 +161,7 @@ struct http_conn {
 	struct list ready_link;		/* loop->ready */
 	struct http_req *req;		/* BODY and HELD */
 	struct http_tls *tls;		/* from the first byte on; NULL: plain */
+	struct http_paced *paced;	/* NULL: nothing is held back */
 	struct buf in;			/* bytes that no request has taken yet */
 	struct http_scan scan;		/* of the head at the front of `in` */
 	struct http_timer timer;
@@ -159,6 +171,7 @@ struct http_conn {
 	uint64_t peer;			/* a number for the client's address */
 	int fd;				/* until it is opened; then the handle's */
 	enum http_conn_state state : 8;
+	uint8_t refusals;		/* by on_head, in a row; counted up to HTTP_REFUSALS_MAX */
 	bool is_reading : 1;
 	bool is_taking : 1;		/* http_conn_take is on the stack */
 	bool is_timed : 1;		/* due_ms belongs to the present state */
@@ -178,9 +191,13 @@ struct http_req {
 	struct arena arena;
 	void (*gone_fn)(struct http_req *req, void *arg);
 	void *gone_arg;
+	void (*end_fn)(void *arg);
+	void *end_arg;
 	struct http_timer timer;
 	void (*timer_fn)(struct http_req *req, void *arg);
 	void *timer_arg;
+	void (*taken_fn)(struct http_req *req, void *arg);
+	void *taken_arg;
 
 	struct str method_name;
 	struct str path;
@@ -191,6 +208,9 @@ struct http_req {
 	uint64_t peer;			/* the connection's */
 	void *kept;			/* the application's */
 	uint32_t fields_len;
+	uint32_t hold_ms;		/* its reply is held back for so long; 0: it is not */
+	uint32_t text_size;		/* of the head, and of what was joined */
+	uint32_t arena_at, arena_size;	/* the arena's room in this allocation */
 	enum http_method method : 8;
 	bool is_chunked : 1;
 	bool is_http10 : 1;
@@ -200,11 +220,14 @@ struct http_req {
 	bool is_body_inline : 1;
 	bool is_held : 1;
 	bool is_stream : 1;
+	bool is_sized : 1;		/* a stream of known length: reply_left is yet to be written */
+	bool is_secret : 1;
 
 	char *body;
 	size_t body_len;
 	size_t body_cap;		/* counted in server->body_bytes */
 	uint64_t content_length;
+	uint64_t reply_left;
 	struct http_chunk chunk;
 	/* Then, in the same allocation: fields, text, body (where inline), the arena's first bytes. */
 };
@@ -267,8 +290,6 @@ uv_buf_t http_conn_room(struct http_conn *conn);
 void http_conn_received(struct http_conn *conn, char *data, size_t len);
 /* The client will send no more. */
 void http_conn_ended(struct http_conn *conn, bool is_error);
-/* Says that there are too many connections. */
-void http_conn_turn_away(struct http_conn *conn);
 /* A write has failed. The application may be up the stack: it hears of it from the loop. */
 void http_conn_fail(struct http_conn *conn);
 
@@ -284,6 +305,8 @@ uv_buf_t http_conn_body_room(struct http_conn *conn);
 /* The body of a refusal that the server itself decides. */
 void http_refusal_body(const struct http_server *server, int status, const char *code, const char *detail,
 		       struct buf *ret_body);
+/* Says that there are too many connections. */
+void http_conn_turn_away(struct http_conn *conn);
 /* Answers for the application, and closes. */
 void http_conn_refuse(struct http_conn *conn, int status, const char *code, const char *detail);
 
@@ -304,6 +327,19 @@ void http_conn_write(struct http_conn *conn, struct str head, struct buf *body);
 /* A whole reply that no application gives. extra: header lines with their CRLF. Takes the body. */
 void http_conn_answer(struct http_conn *conn, int status, const char *extra, struct buf *body);
 const char *http_status_text(int status);
+/* All that was written of a stream has been taken by the client. */
+void http_req_taken(struct http_req *req);
+
+/* --- http_pace.c ----------------------------------------------------------------------------- */
+
+/* http_conn_send, later: more of a reply that is held back. Takes the body (may be NULL). */
+void http_pace_put(struct http_conn *conn, int64_t delay_ms, struct str head, struct buf *body);
+/* The reply is whole, and its request is no longer the connection's. */
+void http_pace_begin(struct http_conn *conn);
+/* Its time has come: sends it, and the connection goes on. */
+void http_pace_end(struct http_conn *conn);
+/* Drops what is held back, where anything is. */
+void http_pace_drop(struct http_conn *conn);
 
 /* --- http_tls.c ------------------------------------------------------------------------------ */
 

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 
 /* A scratch buffer that a large write has grown past this is given back. A reply up to SMALL_REPLY_BYTES is never
@@ -22,12 +23,16 @@ struct http_write {
 	struct http_conn *conn;
 	size_t bytes;	/* counted in the server's reply_bytes */
 	char *body;	/* owned; may be NULL */
+	size_t head_len;
+	size_t secret;	/* bytes of the body to be wiped */
 	char head[];	/* what was left of it */
 };
 
 static void free_write(struct http_write *write)
 {
 	atomic_fetch_sub_explicit(&write->conn->loop->server->reply_bytes, write->bytes, memory_order_relaxed);
+	mem_wipe(write->body, write->secret);
+	mem_wipe(write->head, write->head_len);
 	free(write->body);
 	free(write);
 }
@@ -68,6 +73,8 @@ static void queue_rest(struct http_conn *conn, struct str head, struct buf *body
 	uv_buf_t bufs[2];
 
 	write->conn = conn;
+	write->head_len = head_left;
+	write->secret = body && body->is_secret ? body_len : 0;
 	write->body = body ? buf_take(body) : NULL;
 	write->bytes = head_left + body_len;
 	atomic_fetch_add_explicit(&conn->loop->server->reply_bytes, write->bytes, memory_order_relaxed);
@@ -223,6 +230,15 @@ static bool may_have_body(int status)
 
 /* --- Replies --------------------------------------------------------------------------------- */
 
+/* Sends, or holds back until the reply is whole and its time has come. */
+static void put(const struct http_req *req, struct str head, struct buf *body)
+{
+	if (req->hold_ms)
+		http_pace_put(req->conn, req->hold_ms, head, body);
+	else
+		http_conn_send(req->conn, head, body);
+}
+
 /* Ends the request; its connection, where it still has one, goes on. */
 static void end_request(struct http_req *req)
 {
@@ -230,7 +246,9 @@ static void end_request(struct http_req *req)
 	struct http_conn *conn = req->conn;
 
 	http_req_free(req);
-	if (conn)
+	if (conn && conn->paced)
+		http_pace_begin(conn);
+	else if (conn)
 		http_conn_replied(conn);
 	http_loop_tell(loop);
 }
@@ -280,7 +298,9 @@ void http_reply(struct http_req *req, int status, const char *content_type, cons
 		buf_append(b, "\r\n", 2);
 		if (body && (req->method == HTTP_HEAD || !may_have_body(status)))
 			buf_release(body);
-		http_conn_send(conn, buf_str(b), body);
+		put(req, buf_str(b), body);
+		if (req->is_secret)
+			mem_wipe(b->data, b->len);
 	} else if (body) {
 		buf_release(body);
 	}
@@ -302,17 +322,28 @@ void http_conn_answer(struct http_conn *conn, int status, const char *extra, str
 	buf_append(b, "\r\n", 2);
 	if (req && req->method == HTTP_HEAD)
 		buf_release(body);
-	http_conn_send(conn, buf_str(b), body);
+	if (req)
+		put(req, buf_str(b), body);
+	else
+		http_conn_send(conn, buf_str(b), body);
 	if (req) {
 		conn->req = NULL;
 		http_req_free(req);
 	}
-	http_conn_replied(conn);
+	if (conn->paced)
+		http_pace_begin(conn);
+	else
+		http_conn_replied(conn);
 }
 
 /* --- Streams --------------------------------------------------------------------------------- */
 
-void http_stream_begin(struct http_req *req, int status, const char *content_type, const struct http_header *headers)
+static bool is_chunked(const struct http_req *req)
+{
+	return !req->is_http10 && !req->is_sized;
+}
+
+static void begin(struct http_req *req, int status, const char *content_type, const struct http_header *headers)
 {
 	struct http_conn *conn = req->conn;
 	struct buf *b = &req->loop->scratch;
@@ -323,17 +354,35 @@ void http_stream_begin(struct http_req *req, int status, const char *content_typ
 		return;
 	decide_last(conn);
 	/* HTTP/1.0 has no chunks: the body ends where the connection does. */
-	if (req->is_http10)
+	if (req->is_http10 && !req->is_sized)
 		conn->is_last = true;
 	put_start(req->loop, status, content_type);
-	if (!req->is_http10)
+	if (is_chunked(req))
 		buf_puts(b, "Transfer-Encoding: chunked\r\n");
-	put_connection(b, conn->is_last, false);
+	if (req->is_sized) {
+		buf_puts(b, "Content-Length: ");
+		put_number(b, req->reply_left);
+		buf_puts(b, "\r\n");
+	}
+	put_connection(b, conn->is_last, req->is_http10);
 	put_headers(b, req->headers);
 	put_headers(b, headers);
 	buf_append(b, "\r\n", 2);
 	http_conn_send(conn, buf_str(b), NULL);
 	http_conn_settle(conn);
+}
+
+void http_stream_begin(struct http_req *req, int status, const char *content_type, const struct http_header *headers)
+{
+	begin(req, status, content_type, headers);
+}
+
+void http_stream_begin_sized(struct http_req *req, int status, const char *content_type,
+			     const struct http_header *headers, uint64_t length)
+{
+	req->is_sized = true;
+	req->reply_left = length;
+	begin(req, status, content_type, headers);
 }
 
 static bool wants_bytes(const struct http_req *req)
@@ -352,7 +401,11 @@ size_t http_stream_write(struct http_req *req, struct str data)
 	if (data.n == 0 || !wants_bytes(req))
 		return wants_bytes(req) ? http_conn_queued(req->conn) : 0;
 	buf_clear(b);
-	if (!req->is_http10) {
+	if (req->is_sized) {
+		assert(data.n <= req->reply_left);
+		req->reply_left -= data.n;
+	}
+	if (is_chunked(req)) {
 		while (data.n >> shift == 0)
 			shift -= 4;
 		for (; shift >= 0; shift -= 4)
@@ -360,9 +413,9 @@ size_t http_stream_write(struct http_req *req, struct str data)
 		buf_append(b, "\r\n", 2);
 	}
 	buf_put(b, data);
-	if (!req->is_http10)
+	if (is_chunked(req))
 		buf_append(b, "\r\n", 2);
-	http_conn_send(req->conn, buf_str(b), NULL);
+	put(req, buf_str(b), NULL);
 	if (b->cap > SCRATCH_KEPT_BYTES)
 		buf_release(b);
 	http_conn_settle(req->conn);
@@ -375,7 +428,47 @@ void http_stream_end(struct http_req *req)
 	/* The drain may have begun long after the head was sent. */
 	if (req->conn)
 		decide_last(req->conn);
-	if (wants_bytes(req) && !req->is_http10)
-		http_conn_send(req->conn, STR("0\r\n\r\n"), NULL);
+	assert(!wants_bytes(req) || !req->is_sized || req->reply_left == 0);
+	if (wants_bytes(req) && is_chunked(req))
+		put(req, STR("0\r\n\r\n"), NULL);
+	end_request(req);
+}
+
+void http_stream_on_taken(struct http_req *req, void (*fn)(struct http_req *req, void *arg), void *arg)
+{
+	req->taken_fn = fn;
+	req->taken_arg = arg;
+}
+
+void http_req_taken(struct http_req *req)
+{
+	void (*fn)(struct http_req *req, void *arg) = req->taken_fn;
+
+	req->taken_fn = NULL;
+	if (fn)
+		fn(req, req->taken_arg);
+}
+
+/* An end of the connection is how HTTP/1.0 says that all is there; a reset is not. */
+static void close_by_reset(struct http_conn *conn)
+{
+	struct linger linger = {.l_onoff = 1, .l_linger = 0};
+	uv_os_fd_t fd;
+
+	if (uv_fileno((uv_handle_t *)&conn->tcp, &fd) == 0)
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
+void http_stream_cut(struct http_req *req)
+{
+	struct http_conn *conn = req->conn;
+
+	assert(req->is_stream);
+	if (conn) {
+		http_pace_drop(conn);
+		if (req->is_http10 && !req->is_sized)
+			close_by_reset(conn);
+		conn->has_failed = true;	/* so that it is closed as the request ends */
+	}
 	end_request(req);
 }

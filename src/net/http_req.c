@@ -88,6 +88,9 @@ struct http_req *http_req_new(struct http_conn *conn, const struct http_head *he
 		.text = copy,
 		.fields = (struct http_field *)(req + 1),
 		.fields_len = (uint32_t)head->fields_len,
+		.text_size = (uint32_t)(body_at - text_at),
+		.arena_at = (uint32_t)arena_at,
+		.arena_size = (uint32_t)arena_size,
 		.method = head->method,
 		.is_chunked = head->is_chunked,
 		.is_http10 = head->is_http10,
@@ -117,11 +120,19 @@ void http_req_free(struct http_req *req)
 	list_remove(&req->link);
 	if (req->body_cap > 0)
 		atomic_fetch_sub_explicit(&loop->server->body_bytes, req->body_cap, memory_order_relaxed);
+	if (req->is_secret)
+		mem_wipe(req->body, req->body_len);
 	if (!req->is_body_inline)
 		free(req->body);
 	if (req->is_held)
 		atomic_fetch_sub(&loop->requests_active, 1);
-	arena_release(&req->arena);
+	mem_wipe((char *)(uintptr_t)req->text, req->text_size);
+	if (req->is_secret)
+		arena_release_wiped(&req->arena, (char *)req + req->arena_at, req->arena_size);
+	else
+		arena_release(&req->arena);
+	if (req->end_fn)
+		req->end_fn(req->end_arg);
 	free(req);
 }
 
@@ -206,6 +217,11 @@ void http_req_add_headers(struct http_req *req, const struct http_header *header
 	req->headers = all;
 }
 
+void http_req_set_secret(struct http_req *req)
+{
+	req->is_secret = true;
+}
+
 void http_req_keep(struct http_req *req, void *what)
 {
 	req->kept = what;
@@ -247,6 +263,12 @@ void http_req_on_gone(struct http_req *req, void (*fn)(struct http_req *req, voi
 		list_remove(&req->link);
 		list_add(&req->loop->late_reqs, &req->link);
 	}
+}
+
+void http_req_on_end(struct http_req *req, void (*fn)(void *arg), void *arg)
+{
+	req->end_fn = fn;
+	req->end_arg = arg;
 }
 
 static void on_timer(struct http_timer *timer)

@@ -30,6 +30,11 @@ void http_conn_refuse(struct http_conn *conn, int status, const char *code, cons
 	http_conn_answer(conn, status, status == 503 ? "Retry-After: 1\r\n" : "", &body);
 }
 
+void http_conn_turn_away(struct http_conn *conn)
+{
+	http_conn_refuse(conn, 503, "too_many_connections", HTTP_TURNED_AWAY_WORDS);
+}
+
 static void refuse_problem(struct http_conn *conn, const struct http_problem *problem)
 {
 	http_conn_refuse(conn, problem->status, problem->code, problem->detail);
@@ -63,6 +68,7 @@ static bool ask_application(struct http_conn *conn, size_t arrived, size_t *ret_
 		return true;
 	}
 	atomic_fetch_add_explicit(&conn->loop->refused, 1, memory_order_relaxed);
+	conn->refusals = (uint8_t)(conn->refusals < HTTP_REFUSALS_MAX ? conn->refusals + 1 : HTTP_REFUSALS_MAX);
 	/* A body that is here already is skipped, and the connection kept; one that is not is not waited for. */
 	if (!req->is_chunked && req->content_length <= arrived) {
 		*ret_skipped = (size_t)req->content_length;
@@ -84,6 +90,7 @@ static void hand_over(struct http_conn *conn)
 	struct http_req *req = conn->req;
 
 	http_conn_set_state(conn, HTTP_CONN_HELD);
+	conn->refusals = 0;
 	conn->is_last = !req->keep_alive;
 	req->is_held = true;
 	list_add(&loop->reqs, &req->link);

@@ -159,6 +159,7 @@ static void drop(struct http_conn *conn, struct piece *piece)
 {
 	count(conn, 0, piece->len - piece->at);
 	list_remove(&piece->link);
+	mem_wipe(piece->data, piece->len);
 	free(piece->data);
 	free(piece);
 }
@@ -269,6 +270,7 @@ static void handshake(struct http_conn *conn)
 static bool read_some(struct http_conn *conn)
 {
 	struct http_tls *tls = conn->tls;
+	const struct http_loop *loop = conn->loop;
 	uv_buf_t room = http_conn_room(conn);
 	int len;
 
@@ -277,6 +279,8 @@ static bool read_some(struct http_conn *conn)
 	if (len > 0) {
 		flush(conn);
 		http_conn_received(conn, room.base, (size_t)len);
+		if (room.base == loop->plain_buf)
+			mem_wipe(room.base, (size_t)len);
 		return true;
 	}
 	switch (SSL_get_error(tls->ssl, len)) {

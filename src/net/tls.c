@@ -140,7 +140,7 @@ static SSL_CTX *load(const struct tls_files *files, struct buf *error)
 		no_memory(error);
 		return NULL;
 	}
-	SSL_CTX_set_options(ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+	SSL_CTX_set_options(ctx, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_CLEANSE_PLAINTEXT);
 	/* An idle connection keeps no buffers; a session is kept by its client, as a ticket. */
 	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
 	SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
@@ -183,18 +183,23 @@ bool tls_reload(struct tls *tls, struct buf *error)
 	return true;
 }
 
-void tls_valid_until(struct tls *tls, char *ret, size_t size)
+bool tls_valid_until(struct tls *tls, char *ret, size_t size)
 {
 	BIO *text = BIO_new(BIO_s_mem());
+	const ASN1_TIME *end;
 	char *data = NULL;
 	long len = 0;
+	bool is_over;
 
 	pthread_mutex_lock(&tls->lock);
-	if (text && ASN1_TIME_print(text, X509_get0_notAfter(SSL_CTX_get0_certificate(tls->ctx))) == 1)
+	end = X509_get0_notAfter(SSL_CTX_get0_certificate(tls->ctx));
+	is_over = X509_cmp_current_time(end) < 0;
+	if (text && ASN1_TIME_print(text, end) == 1)
 		len = BIO_get_mem_data(text, &data);
 	pthread_mutex_unlock(&tls->lock);
 	snprintf(ret, size, "%.*s", (int)len, len > 0 ? data : "");
 	BIO_free(text);
+	return !is_over;
 }
 
 struct ssl_st *tls_session_new(struct tls *tls)

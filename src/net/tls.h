@@ -24,8 +24,9 @@ struct tls_files {
 struct tls *tls_new(const struct tls_files *files, struct buf *error);
 /* From any thread. False, a sentence in *error, and what was there before stays. */
 bool tls_reload(struct tls *tls, struct buf *error);
-/* From any thread: until when the certificate is valid, such as "Nov 18 12:00:00 2027 GMT". */
-void tls_valid_until(struct tls *tls, char *ret, size_t size);
+/* From any thread: until when the certificate is valid, such as "Nov 18 12:00:00 2027 GMT". False where that is over,
+ * by the wall clock, which clients go by, too. */
+bool tls_valid_until(struct tls *tls, char *ret, size_t size);
 /* From any thread. Returns owned (SSL_free): the server's side of a new connection, by the newest files. NULL where
  * there is no memory for it. */
 struct ssl_st *tls_session_new(struct tls *tls);

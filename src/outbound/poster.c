@@ -6,9 +6,11 @@
 #include <assert.h>
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 enum { CONNECT_TIMEOUT_MS = 10000, CONNECTIONS_KEPT = 64, SENTENCE_MAX = CURL_ERROR_SIZE + 128 };
 
@@ -29,6 +31,7 @@ struct post {
 	void (*done)(void *ctx, const struct post_outcome *outcome);
 	void *ctx;
 	char error[CURL_ERROR_SIZE];	/* libcurl's words */
+	int starved_by;			/* errno of a socket that this process could not have; 0: none */
 };
 
 /* --- The request --- */
@@ -64,6 +67,22 @@ static size_t on_answer(char *data, size_t size, size_t count, void *arg)
 	return post->needs_whole_answer && buf_overflowed(&post->answer) ? 0 : count;
 }
 
+/* As libcurl does it by itself; but that would say of a descriptor that is not there that nobody can be reached. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+	struct post *post = arg;
+	int fd = socket(address->family, address->socktype, address->protocol);
+
+	(void)purpose;
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			post->starved_by = errno;
+		return CURL_SOCKET_BAD;
+	}
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
 /* Who names authorities means these: the directory of the system goes with its file. */
 static bool set_authorities(CURL *c, const char *ca_file)
 {
@@ -92,6 +111,8 @@ static bool set_options(struct post *post, const char *url)
 	       curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, timeout_ms) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
 				timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : CONNECT_TIMEOUT_MS) == CURLE_OK &&
+	       curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK &&
+	       curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, post) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_WRITEDATA, post) == CURLE_OK &&
 	       curl_easy_setopt(c, CURLOPT_ERRORBUFFER, post->error) == CURLE_OK &&
@@ -155,7 +176,10 @@ static const char *transfer_failure(struct post *post, CURLcode result, char tex
 		return "host not found";
 	if (result == CURLE_COULDNT_CONNECT && number == ECONNREFUSED)
 		return "connection refused";
-	if (result == CURLE_WRITE_ERROR && buf_overflowed(&post->answer))
+	if (result == CURLE_COULDNT_CONNECT && post->starved_by)
+		snprintf(text, SENTENCE_MAX, "this server cannot open a connection: %s (raise its limit of open files, "
+			 "or look at what holds them)", strerror(post->starved_by));
+	else if (result == CURLE_WRITE_ERROR && buf_overflowed(&post->answer))
 		snprintf(text, SENTENCE_MAX, "the answer is larger than %d bytes", POSTER_ANSWER_MAX_BYTES);
 	else if (result == CURLE_OPERATION_TIMEDOUT)
 		snprintf(text, SENTENCE_MAX, "no answer within %g s", (double)post->timeout_ms / 1000);

@@ -43,26 +43,31 @@ bool certificates_open(const struct tls_files *files, struct tls **ret_tls, stru
 	return *ret_tls != NULL;
 }
 
-void certificates_say(struct tls *tls, const struct log *log)
+static void say(struct tls *tls, const struct log *log, const char *what)
 {
 	char until[64];
+	bool is_valid = tls_valid_until(tls, until, sizeof(until));
 
-	tls_valid_until(tls, until, sizeof(until));
-	log_write(log, LOG_INFO, "certificate", LOG_STR("valid_until", until));
+	log_write(log, LOG_INFO, what, LOG_STR("valid_until", until));
+	if (!is_valid)
+		log_write(log, LOG_WARN, "the certificate has expired, and clients refuse it; put a new one in its "
+			  "place, then send SIGHUP", LOG_STR("valid_until", until));
+}
+
+void certificates_say(struct tls *tls, const struct log *log)
+{
+	say(tls, log, "certificate");
 }
 
 void certificates_reload(struct tls *tls, const struct log *log)
 {
 	struct buf error;
-	char until[64];
 
 	buf_init(&error, 4096);
-	if (tls_reload(tls, &error)) {
-		tls_valid_until(tls, until, sizeof(until));
-		log_write(log, LOG_INFO, "the certificate was read again", LOG_STR("valid_until", until));
-	} else {
+	if (tls_reload(tls, &error))
+		say(tls, log, "the certificate was read again");
+	else
 		log_write(log, LOG_ERROR, "the certificate could not be read again; the one before stays in use",
 			  LOG_STR("error", error.data));
-	}
 	buf_release(&error);
 }

@@ -1,19 +1,12 @@
 #include "serve/serve.h"
 
-#include "api/api.h"
-#include "api/http/feed.h"
+#include "api/http/front.h"
 #include "api/http/guard.h"
 #include "api/http/held.h"
 #include "api/http/http_api.h"
 #include "api/http/sessions.h"
-#include "api/mcp/mcp.h"
-#include "api/taken_json.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "engine/access/keyring.h"
-#include "engine/waiting.h"
-#include "engine/watch/watch.h"
-#include "outbound/alert_post.h"
 #include "outbound/exporter.h"
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
@@ -21,6 +14,8 @@
 #include "serve/exposure.h"
 #include "serve/give_back.h"
 #include "serve/listen_address.h"
+#include "serve/node.h"
+#include "serve/part.h"
 #include "serve/sandbox.h"
 #include "serve/server_clock.h"
 #include "serve/server_file.h"
@@ -30,13 +25,11 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The token cache takes 16 MB when it is full, and nothing before it is used. */
-enum { MAX_HEADERS = 100, TOKEN_CACHE_ENTRIES = 1 << 20 };
+enum { MAX_HEADERS = 100 };
 
 /* Everything that lives while the server does. */
 struct server {
@@ -44,18 +37,22 @@ struct server {
 	bool is_misconfigured;
 	struct log log;
 	struct server_clock *clock;
+	struct store_directory *directory;	/* NULL: the store is in it */
 	char host[LISTEN_HOST_MAX];
 	int port;
 	char url[128];
 	char fences[SANDBOX_FENCES_SIZE];
 	struct tls *tls;		/* NULL: plain HTTP */
 	char data_dir[PATH_MAX];	/* whole, for those who were started elsewhere */
-	struct api api;
+	struct http_server *http;
 	struct guard guard;
-	struct followers *followers;
+	struct clients clients;
+	struct sessions *sessions;
+	struct part_shared shared;
+	struct part *part;		/* of the embedded server; NULL: */
+	struct node *node;		/* a node of a cluster */
+	struct front front;
 	struct give_back *give_back;
-	struct retention_hold exporter_hold;
-	struct listener listener;
 	bool is_started;
 	bool has_failed;		/* the store has */
 };
@@ -112,7 +109,7 @@ static struct http_config http_config(struct server *s)
 		.threads = c->http_threads,
 		.log = &s->log,
 		.tls = s->tls,
-		.ctx = &s->api,
+		.ctx = &s->front,
 		.on_request = http_api_on_request,
 		.on_head = http_api_on_head,
 		.on_refusal = http_api_on_refusal,
@@ -123,33 +120,21 @@ static struct http_config http_config(struct server *s)
 
 /* --- Life --- */
 
-static uint64_t random_seed(void)
+/* An address that stands for all of a machine's leads the other nodes nowhere. */
+static bool check_advertised(const struct server *s, struct buf *error)
 {
-	uint64_t seed = 0;
+	const struct serve_config *c = s->config;
+	struct str url = c->advertise ? str_of(c->advertise) : STR("http://");
 
-	if (getentropy(&seed, sizeof(seed)) != 0)
-		seed = (uint64_t)clock_mono_ns();
-	return seed;
-}
-
-static struct alert_rules alert_rules(const struct server *s)
-{
-	const struct serve_alerts *a = &s->config->alerts;
-	struct alert_rules rules = alert_rules_default, *r = &rules;
-
-	for (int i = 0; i < STATS_WINDOWS; i++)
-		if (strcmp(a->window, stats_window_name((enum stats_window)i)) == 0)
-			r->window = (enum stats_window)i;
-	r->min_samples = a->min_samples;
-	r->completeness_low = (double)a->completeness_low / 10000;
-	r->completeness_critical = (double)a->completeness_critical / 10000;
-	r->failure_rate_warning = (double)a->failure_rate_warning / 10000;
-	r->failure_rate_critical = (double)a->failure_rate_critical / 10000;
-	r->latency_p99_ms = (double)a->latency_p99_ms;
-	r->pinned_share = (double)a->pinned_share / 10000;
-	r->low_share = (double)a->low_share / 10000;
-	r->hop_factor = (double)a->hop_factor / 10000;
-	return rules;
+	if (!str_has_prefix(url, STR("http://")) && !str_has_prefix(url, STR("https://"))) {
+		buf_printf(error, "--advertise is \"%s\"; expected a URL, as in http://10.0.0.5:8788", c->advertise);
+		return false;
+	}
+	if (!node_is_address(c->store) || c->advertise ||
+	    (strcmp(s->host, "0.0.0.0") != 0 && strcmp(s->host, "::") != 0))
+		return true;
+	buf_puts(error, "--advertise is missing: the other nodes have to be told by which URL they reach this one");
+	return false;
 }
 
 /* What can be told to be wrong before anything is made. */
@@ -163,7 +148,7 @@ static bool check_config(struct server *s, struct buf *error)
 	    !guard_origins_are_valid("--public-url", str_of(c->public_urls), error) ||
 	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||
 	    !certificates_check_authorities(c->ca_file, error) || !certificates_open(&c->tls, &s->tls, error) ||
-	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)))
+	    (c->otlp_endpoint && !exporter_endpoint_is_valid(c->otlp_endpoint, error)) || !check_advertised(s, error))
 		return false;
 	if (c->alerts.webhook == NULL ||
 	    webhook_url_check(str_of(c->webhook_hosts), str_of(c->alerts.webhook), &problem) == P_OK)
@@ -172,22 +157,26 @@ static bool check_config(struct server *s, struct buf *error)
 	return false;
 }
 
-static struct engine *open_engine(struct server *s, struct buf *error)
+static const char *store_address(const struct serve_config *c)
+{
+	return c->store ? c->store : c->data_dir;
+}
+
+static void on_commit(void *clock)
+{
+	server_clock_keep(clock, false);
+}
+
+static bool open_part(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
-	struct engine_config config = {
-		.data_dir = c->data_dir, .log = &s->log, .key_ttl_ms = c->idempotency_ttl_s * 1000,
-		.queue_timeout_ms = c->queue_timeout_ms, .breaker_open_ms = c->breaker_open_ms,
-		.max_queue = (size_t)c->max_queue, .cache_bytes = (size_t)c->cache_bytes,
-		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(s),
-		.quota = c->quota,
-		.keep = {c->keep_events_ms, c->keep_handoffs_ms, c->keep_idle_ms},
-		.begin_clock = server_clock_begin, .now_ms = server_clock_now_ms,
-		.clock_offset_ms = server_clock_offset_ms,
-	};
 
-	config.ctx = s->clock = server_clock_new(c->data_dir, &s->log, c->resets_clock);
-	return engine_open(&config, error);
+	s->clock = server_clock_new(c->data_dir, &s->log, c->resets_clock);
+	s->shared.clock = (struct part_clock){
+		server_clock_now_ms, server_clock_begin, server_clock_offset_ms, on_commit, s->clock,
+	};
+	s->part = part_open(&s->shared, store_address(c), error);
+	return s->part != NULL;
 }
 
 static bool open_http(struct server *s, struct buf *error)
@@ -196,12 +185,12 @@ static bool open_http(struct server *s, struct buf *error)
 	char why[256] = "";
 
 	raise_descriptor_limit(s);
-	s->api.http = http_server_new(&http, s->host, s->port, why, sizeof(why));
-	if (s->api.http == NULL) {
+	s->http = http_server_new(&http, s->host, s->port, why, sizeof(why));
+	if (s->http == NULL) {
 		buf_puts(error, why);
 		return false;
 	}
-	s->port = http_server_port(s->api.http);
+	s->port = http_server_port(s->http);
 	format_url(s, s->url, sizeof(s->url));
 	return true;
 }
@@ -212,98 +201,30 @@ static void on_key_end(void *ctx)
 	held_look(((struct api *)ctx)->held);
 }
 
-static void set_api(struct server *s)
+/* What is not of one part, as far as it is known before the store is open. */
+static void begin_shared(struct server *s)
 {
 	const struct serve_config *c = s->config;
-	struct api *api = &s->api;
 
-	api->limits = (struct api_limits){(int)c->max_json_depth, (size_t)c->max_batch, c->heartbeat_ms};
+	clients_init(&s->clients);
+	s->shared = (struct part_shared){
+		.config = c, .log = &s->log, .guard = &s->guard, .clients = &s->clients,
+		.data_dir = c->data_dir, .url = s->url, .cache_bytes = (size_t)c->cache_bytes,
+	};
+}
+
+static void set_shared(struct server *s)
+{
+	const struct serve_config *c = s->config;
+
 	s->guard = (struct guard){
 		.origins = str_of(c->allow_origins), .is_strict = c->strict_origins,
 		.public_urls = str_of(c->public_urls), .is_tls = s->tls != NULL,
 		.is_beyond = !listen_address_is_loopback(s->host),
 	};
-	api->guard = &s->guard;
-	api->log = &s->log;
-	api->data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
-	api->started_at_ms = engine_now_ms(api->engine);
-	clients_init(&api->clients);
-	api->readers = mem_calloc((size_t)c->http_threads, sizeof(*api->readers));
-	api->feed = feed_new(api, c->http_threads);
-	api->held = held_new(api, c->http_threads);
-	api->sessions = sessions_new();
-	keyring_tell(api->engine->keyring, on_key_end, api);
-	api->mcp = mcp_new(api, c->http_threads);
-}
-
-/* --- What tells others, after each commit --- */
-
-/* On the writer's thread. */
-static void on_commit(void *ctx, const int64_t *agents, size_t count)
-{
-	struct server *s = ctx;
-
-	feed_wake(s->api.feed);
-	mcp_wake(s->api.mcp, agents, count);
-	for (size_t i = 0; i < count; i++)
-		webhook_wake(s->api.webhook, agents[i]);
-	exporter_wake(s->api.exporter);
-	server_clock_keep(s->clock, false);
-}
-
-static enum problem_code check_webhook(void *ctx, struct str url, struct problem *problem)
-{
-	return webhook_check(ctx, url, problem);
-}
-
-static void set_webhook(void *ctx, const struct agent_place *agent, bool has_webhook)
-{
-	webhook_set(ctx, agent, has_webhook);
-}
-
-static void on_alerts(void *ctx)
-{
-	alert_post_wake(ctx);
-}
-
-static void make_alert_post(struct server *s)
-{
-	if (s->config->alerts.webhook == NULL)
-		return;
-	s->api.alert_post = alert_post_new(&(struct alert_post_config){
-		.followers = s->followers, .log = &s->log, .url = s->config->alerts.webhook, .server_url = s->url,
-	});
-	watch_tell(s->api.engine->watch, on_alerts, s->api.alert_post);
-}
-
-static bool make_followers(struct server *s, struct buf *error)
-{
-	const struct serve_config *c = s->config;
-	struct api *api = &s->api;
-
-	s->followers = followers_new(c->data_dir, c->ca_file, error);
-	if (s->followers == NULL)
-		return false;
-	api->webhook = webhook_new(&(struct webhook_config){
-		.followers = s->followers, .log = &s->log, .recall = api->engine->recall,
-		.hosts = str_of(c->webhook_hosts), .timeout_ms = c->webhook_timeout_ms, .step = waiting_step,
-		.engine = api->engine, .waiting = api->engine->waiting, .put = taken_json_put_posted, .ctx = api,
-	}, error);
-	if (api->webhook == NULL)
-		return false;
-	api->engine->webhooks = (struct engine_webhooks){check_webhook, set_webhook, api->webhook};
-	make_alert_post(s);
-	if (c->otlp_endpoint)
-		api->exporter = exporter_new(&(struct exporter_config){
-			.followers = s->followers, .log = &s->log, .endpoint = c->otlp_endpoint,
-			.interval_ms = c->otlp_interval_ms, .behind_max = c->otlp_behind,
-			.hold = &s->exporter_hold,
-		}, error);
-	if (api->exporter)
-		retention_hold(api->engine->retention, &s->exporter_hold);
-	s->listener = (struct listener){.committed = on_commit, .ctx = s};
-	engine_listen(api->engine, &s->listener);
-	return c->otlp_endpoint == NULL || api->exporter;
+	s->shared.data_dir = realpath(c->data_dir, s->data_dir) ? s->data_dir : c->data_dir;
+	s->shared.sessions = s->sessions = sessions_new();
+	s->shared.http = s->http;
 }
 
 /* What is open stays open: the store, the address. Threads are made afterwards, and are behind the fences, too. */
@@ -320,26 +241,60 @@ static void enter_sandbox(struct server *s)
 		sandbox_enter(&config, &s->log, s->fences);
 }
 
+/* One store, which has all spaces. */
+static bool open_embedded(struct server *s, struct buf *error)
+{
+	if (!open_part(s, error))
+		return false;
+	s->is_misconfigured = !check_exposure(s, keyring_needs_key(s->part->api.engine->keyring), error);
+	if (s->is_misconfigured || !open_http(s, error))
+		return false;
+	set_shared(s);
+	s->front.own = &s->part->api;
+	if (!part_make(s->part, error))
+		return false;
+	keyring_tell(s->part->api.engine->keyring, on_key_end, &s->part->api);
+	return true;
+}
+
+/* The address first: the others are told it. */
+static bool open_node(struct server *s, struct buf *error)
+{
+	const struct serve_config *c = s->config;
+	struct node_config node = {.address = c->store, .shared = &s->shared};
+
+	if (!open_http(s, error))
+		return false;
+	set_shared(s);
+	node.url = c->advertise ? c->advertise : s->url;
+	s->node = node_open(&node, error);
+	if (s->node == NULL)
+		return false;
+	s->is_misconfigured = !check_exposure(s, keyring_needs_key(s->shared.keyring), error);
+	if (s->is_misconfigured || !node_make(s->node, error))
+		return false;
+	s->front = (struct front){node_own_api(s->node), node_front(s->node)};
+	return true;
+}
+
 static bool start(struct server *s, struct buf *error)
 {
 	/* A store that is not there yet has no keys: nothing is made where that is the reason to refuse. */
 	s->is_misconfigured = !check_config(s, error) ||
-			      (store_is_missing(s->config->data_dir) && !check_exposure(s, false, error));
+			      (store_is_missing(store_address(s->config)) && !check_exposure(s, false, error));
 	if (s->is_misconfigured)
 		return false;
-	s->api.engine = open_engine(s, error);
-	if (s->api.engine == NULL)
+	if (s->config->store && (s->directory = store_directory_take(s->config->data_dir, error)) == NULL)
 		return false;
-	s->is_misconfigured = !check_exposure(s, keyring_needs_key(s->api.engine->keyring), error);
-	if (s->is_misconfigured || !open_http(s, error))
-		return false;
-	set_api(s);
-	if (!make_followers(s, error))
+	begin_shared(s);
+	if (node_is_address(s->config->store) ? !open_node(s, error) : !open_embedded(s, error))
 		return false;
 	enter_sandbox(s);
-	engine_start(s->api.engine);
-	followers_start(s->followers, s->api.engine->writer);
-	http_server_start(s->api.http);
+	if (s->node)
+		node_start(s->node);
+	else
+		part_start(s->part);
+	http_server_start(s->http);
 	s->give_back = give_back_start();
 	server_file_write(s->config->data_dir, s->url, &s->log);
 	s->is_started = true;
@@ -349,41 +304,34 @@ static bool start(struct server *s, struct buf *error)
 /* No new work; what was accepted is committed and answered; then everything goes in the reverse order of its making. */
 static void stop(struct server *s)
 {
-	struct api *api = &s->api;
 	size_t cut = 0;
 
-	if (api->engine)
-		engine_drain(api->engine);
-	if (api->webhook)
-		webhook_drain(api->webhook, s->config->drain_timeout_ms);
-	if (api->http)
-		http_server_drain(api->http);
+	if (s->part) {
+		part_drain(s->part);
+		part_drain_posts(s->part, s->config->drain_timeout_ms);
+	} else if (s->node) {
+		node_leave(s->node, s->config->drain_timeout_ms);
+		node_stop(s->node);
+	}
+	if (s->http)
+		http_server_drain(s->http);
 	if (s->is_started) {
-		cut = http_server_stop(api->http, s->config->drain_timeout_ms);
+		cut = http_server_stop(s->http, s->config->drain_timeout_ms);
 		server_file_remove(s->config->data_dir);
 	}
 	give_back_stop(s->give_back);
-	webhook_stop(api->webhook);
-	if (api->engine)
-		watch_stop(api->engine->watch);
-	alert_post_stop(api->alert_post);
-	engine_stop(api->engine);
-	alert_post_free(api->alert_post);
-	webhook_free(api->webhook);
-	exporter_stop(api->exporter);
-	followers_free(s->followers);
-	feed_free(api->feed);
-	mcp_free(api->mcp);
-	held_free(api->held);
-	sessions_free(api->sessions);
-	http_server_free(api->http);
+	if (s->part)
+		part_stop(s->part);
+	sessions_free(s->sessions);
+	http_server_free(s->http);
 	tls_free(s->tls);
-	free(api->readers);
-	s->has_failed = api->engine && atomic_load(&api->engine->failed);
-	engine_free(api->engine);
-	if (s->is_started)
+	s->has_failed = s->part && atomic_load(&s->part->api.engine->failed);
+	part_free(s->part);
+	node_free(s->node);
+	if (s->is_started && s->clock)
 		server_clock_keep(s->clock, true);
 	server_clock_free(s->clock);
+	store_directory_free(s->directory);
 	if (cut)
 		log_write(&s->log, LOG_WARN, "connections were cut", LOG_INT("connections", cut));
 }

@@ -25,6 +25,8 @@ struct serve_config {
 	const char *listen;		/* "ADDRESS:PORT", IPv6 in brackets; only loopback addresses are accepted */
 	struct tls_files tls;		/* what HTTPS is spoken with; cert NULL: plain HTTP */
 	const char *data_dir;		/* made if absent, 0700 */
+	const char *store;		/* address of the store; NULL: it is in the data directory */
+	const char *advertise;		/* where the other nodes of a cluster reach this one; NULL: its own URL */
 	int64_t keep_handoffs_ms;	/* of spaces that do not say it themselves; 0: for ever */
 	int64_t keep_events_ms;
 	int64_t keep_idle_ms;		/* the spaces themselves */

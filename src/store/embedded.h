@@ -31,7 +31,11 @@ struct store_conn *store_open_file(const char *file, struct buf *error);
 enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error);
 /* Verifies the engine's structures and our own invariants; a line per problem. */
 enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems);
-/* Makes a data directory and those above it, 0700; one that is there keeps its mode. */
+/* Makes a data directory and those above it, 0700; one that is there keeps its mode. Then it is this server's, though
+ * its store is elsewhere: no other one opens it, or a store in it. Returns owned; NULL: see *error. */
+struct store_directory *store_directory_take(const char *data_dir, struct buf *error);
+void store_directory_free(struct store_directory *d);
+/* Only makes it. */
 bool store_make_directory(const char *data_dir, struct buf *error);
 /* A file that is written under the first name, beside its own, and gets its own when it is whole: synced, never over
  * another. The name is returned owned. What cannot be placed is removed. */

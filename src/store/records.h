@@ -325,6 +325,7 @@ struct event_row {
 	double value[2];
 	struct str agent;		/* whom it concerns; p == NULL: nobody */
 	struct str actor;		/* who did it; p == NULL: the server */
+	uint64_t access_key;		/* the key that let them in; 0: none did */
 	struct str note;		/* p == NULL: none */
 };
 
@@ -340,6 +341,7 @@ struct event_filter {
 	uint64_t memory;		/* also in the range of a batch, which range_kinds have in their values */
 	uint64_t range_kinds;
 	struct str actor;
+	uint64_t access_key;
 	struct str name; /* is the agent of kinds of agent_kinds, the note of note_kinds, or the first word of that of
 			    word_kinds */
 	uint64_t agent_kinds;

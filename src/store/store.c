@@ -2,6 +2,7 @@
 #include "store/verbs.h"
 
 #include "base/str.h"
+#include "store/postgres/postgres.h"
 #include "store/ram/ram.h"
 #include "store/sqlite/sqlite.h"
 
@@ -13,9 +14,11 @@ struct engine {
 	bool (*is_missing)(const char *address);
 };
 
-/* A further engine, such as one behind "postgres://", gets a line here. */
+/* A further engine gets a line here. */
 static const struct engine engines[] = {
 	{{"ram:", 4}, ram_open, ram_is_missing},
+	{{"postgres://", 11}, postgres_open, postgres_is_missing},
+	{{"postgresql://", 13}, postgres_open, postgres_is_missing},
 	{{"", 0}, sqlite_open, sqlite_is_missing},
 };
 
@@ -45,7 +48,8 @@ struct store_conn *store_open(const char *address, enum store_mode mode, struct 
 
 	if (e)
 		return e->open(address, mode, error);
-	buf_printf(error, "there is no engine for %s; a data directory, or ram:NAME, is what can be opened", address);
+	buf_printf(error, "there is no engine for %s; what can be opened is a data directory, postgres://…, or "
+		   "ram:NAME", address);
 	return NULL;
 }
 
@@ -67,9 +71,19 @@ bool store_is_reader(const struct store_conn *c)
 	return c->is_reader;
 }
 
+bool store_is_served(const struct store_conn *c)
+{
+	return c->is_served;
+}
+
 bool store_is_failed(const struct store_conn *c)
 {
 	return c->is_failed;
+}
+
+bool store_is_lost(const struct store_conn *c)
+{
+	return c->is_lost;
 }
 
 const char *store_error(const struct store_conn *c)
@@ -120,7 +134,7 @@ void store_set_direct(struct store_conn *c, bool is_direct)
 
 enum store_status store_backup(struct store_conn *c, const char *file, struct buf *error)
 {
-	if (c->embedded)
+	if (c->embedded && c->embedded->backup)
 		return c->embedded->backup(c, file, error);
 	buf_puts(error, "this store has no files of its own; its engine's tools make the backup");
 	return STORE_REFUSED;
@@ -128,5 +142,5 @@ enum store_status store_backup(struct store_conn *c, const char *file, struct bu
 
 enum store_status store_check(struct store_conn *c, struct store_check *ret, struct buf *ret_problems)
 {
-	return c->embedded ? c->embedded->check(c, ret, ret_problems) : STORE_REFUSED;
+	return c->embedded && c->embedded->check ? c->embedded->check(c, ret, ret_problems) : STORE_REFUSED;
 }

@@ -45,7 +45,8 @@ enum store_mode {
 };
 
 /* Opens a connection. The address says of which engine: a data directory is SQLite's, "ram:NAME" is a store in the
- * memory of this process (store/ram/README.md). STORE_WRITE makes the store, or migrates it, and keeps every other
+ * memory of this process (store/ram/README.md), "postgres://…#12" is a shard of a database, and "…#12@NODE" is the same
+ * for a node (store/cluster.h). STORE_WRITE makes the store, or migrates it, and keeps every other
  * writer away. On failure returns NULL and a sentence for a person in *error. Returns owned. */
 struct store_conn *store_open(const char *address, enum store_mode mode, struct buf *error);
 /* There is no store at this address. */
@@ -56,6 +57,11 @@ void store_close(struct store_conn *c);
 bool store_is_reader(const struct store_conn *c);
 /* The disk has failed: what is committed so far is safe, and no transaction is begun on this connection any more. */
 bool store_is_failed(const struct store_conn *c);
+/* The store is in a database that others serve, and may be away for a while. */
+bool store_is_served(const struct store_conn *c);
+/* Of a node's writer: another node has its shard now, and every verb answers STORE_BUSY from here on. May be asked from
+ * any thread. */
+bool store_is_lost(const struct store_conn *c);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_error(const struct store_conn *c);
 
@@ -158,7 +164,8 @@ enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_
 
 /* --- Envelopes --- */
 
-/* STORE_EXISTS where the number is taken, or the task that it begins is there; then nothing is written. */
+/* STORE_EXISTS where the number is taken or above MEMORY_NUM_MAX, or the task that it begins is there; then nothing is
+ * written. */
 enum store_status store_envelope_insert(struct store_conn *c, const struct envelope_row *row);
 enum store_status store_envelope_get(struct store_conn *c, int64_t space, uint64_t num, struct arena *arena,
 				     struct envelope_row *ret);
@@ -167,6 +174,9 @@ enum store_status store_envelope_considered(struct store_conn *c, int64_t space,
 					    struct str *ret);
 /* The highest number in the space; 0 where there is none. */
 enum store_status store_envelope_last(struct store_conn *c, int64_t space, uint64_t *ret_num);
+/* The lowest number above after, of an envelope or of what is left of one; 0 where there is none. So all are gone
+ * through in as many steps as there are, however far apart their numbers. */
+enum store_status store_envelope_next(struct store_conn *c, int64_t space, uint64_t after, uint64_t *ret_num);
 /* The envelopes of a task with numbers above after, in order, at most max of them. */
 enum store_status store_task_envelopes(struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max,
 				       struct arena *arena, struct envelope_row *ret, size_t *ret_count);
@@ -287,7 +297,7 @@ enum store_status store_target_counts(struct store_conn *c, int64_t agent, struc
 /* --- Handoffs --- */
 
 /* Sets the number, one more than the highest of the space, and the place where that is 0. STORE_EXISTS where the
- * envelope was handed to the target before. */
+ * envelope was handed to the target before, or no number is left. */
 enum store_status store_handoff_insert(struct store_conn *c, struct handoff_row *h);
 /* Writes all that may change. */
 enum store_status store_handoff_put(struct store_conn *c, const struct handoff_row *h);
@@ -440,6 +450,9 @@ enum store_status store_access_key_get(struct store_conn *c, uint64_t num, struc
 /* Those with numbers above after, in their order; of one space where space.p is not NULL. */
 enum store_status store_access_keys(struct store_conn *c, struct str space, uint64_t after, size_t max,
 				    struct arena *arena, struct access_key_row *ret, size_t *ret_count);
+/* Revokes those of a space that are not yet; *ret_count: how many were neither revoked nor expired. */
+enum store_status store_access_keys_revoke(struct store_conn *c, struct str space, int64_t at_ms, struct str why,
+					   int64_t *ret_count);
 /* Removes those that were revoked, or expired, before that. */
 enum store_status store_access_keys_prune(struct store_conn *c, int64_t before_ms);
 /* Removes all of them, and no request needs one any more. */

@@ -28,10 +28,13 @@ static bool holds_from(struct str text, struct str part, char first)
 
 bool text_holds(struct str text, struct str part)
 {
-	char small = part.n ? lower(part.p[0]) : 0;
+	char small;
 
 	if (text.p == NULL || part.p == NULL || part.n > text.n)
 		return false;
-	return part.n == 0 || holds_from(text, part, small) ||
+	if (part.n == 0)
+		return true;
+	small = lower(part.p[0]);
+	return holds_from(text, part, small) ||
 	       (small >= 'a' && small <= 'z' && holds_from(text, part, (char)(small - ('a' - 'A'))));
 }

@@ -91,6 +91,8 @@
 	  space, num, arena, ret)) \
 	X(READ, enum store_status, envelope_last, \
 	  (struct store_conn *c, int64_t space, uint64_t *ret_num), (c, space, ret_num)) \
+	X(READ, enum store_status, envelope_next, \
+	  (struct store_conn *c, int64_t space, uint64_t after, uint64_t *ret_num), (c, space, after, ret_num)) \
 	X(READ, enum store_status, task_envelopes, \
 	  (struct store_conn *c, int64_t space, struct str task, uint64_t after, size_t max, \
 	  struct arena *arena, struct envelope_row *ret, size_t *ret_count), (c, space, task, after, max, \
@@ -324,6 +326,9 @@
 	X(READ, enum store_status, access_keys, \
 	  (struct store_conn *c, struct str space, uint64_t after, size_t max, struct arena *arena, \
 	  struct access_key_row *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
+	X(WRITE, enum store_status, access_keys_revoke, \
+	  (struct store_conn *c, struct str space, int64_t at_ms, struct str why, int64_t *ret_count), \
+	  (c, space, at_ms, why, ret_count)) \
 	X(WRITE, enum store_status, access_keys_prune, (struct store_conn *c, int64_t before_ms), (c, before_ms)) \
 	X(WRITE, enum store_status, access_reset, (struct store_conn *c), (c))
 
@@ -350,7 +355,9 @@ struct store_conn {
 	const struct store_verbs *verbs;
 	const struct store_embedded *embedded;
 	bool is_reader;
+	bool is_served;			/* by a database that is no part of this process */
 	bool is_failed;			/* the disk failed: no further transaction */
+	_Atomic bool is_lost;		/* it writes what is another's now; any thread may look */
 	/* The engine calls it for each event that it has added. May be NULL. */
 	void (*event_added)(void *ctx, const struct event_row *event);
 	void *event_ctx;

@@ -230,12 +230,14 @@ static struct postings_new *sort_terms(struct postings_new *terms, struct postin
 	return terms;
 }
 
-/* The terms of the bag with their numbers, ascending. Borrowed until the next call. */
+/* The terms of the bag with their numbers, ascending. Borrowed until the next call; NULL where it has none. */
 static const struct postings_new *number_terms(struct index *ix, const struct termbag *bag)
 {
 	struct postings_new *terms;
 	size_t i;
 
+	if (bag->term_count == 0)
+		return NULL;
 	if (bag->term_count > ix->new_terms_cap) {
 		ix->new_terms_cap = bag->term_count + bag->term_count / 2;
 		ix->new_terms = mem_reallocarray(ix->new_terms, ix->new_terms_cap, 2 * sizeof(*ix->new_terms));

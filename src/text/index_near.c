@@ -93,9 +93,8 @@ double near_score_of(struct index_near *n, uint32_t at)
 /* Adds what the document has, times `lend`, to best and all. */
 static void gather(struct index_near *n, const struct near_doc *d, double lend)
 {
-	const struct near_match *m = n->matches + d->from, *end = m + d->count;
-
-	for (; m < end; m++) {
+	for (size_t i = 0; i < d->count; i++) {
+		const struct near_match *m = &n->matches[d->from + i];
 		uint32_t worth = (uint32_t)(lend * m->worth);
 
 		n->best[m->word] = worth > n->best[m->word] ? worth : n->best[m->word];

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "text/index_state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct repeat_doc {
@@ -30,6 +31,8 @@ static void read_document(struct repeat *r, const struct index *ix, uint64_t id,
 	d->s = s;
 	d->from = r->term_count;
 	d->count = segment_term_count(s, d->doc);
+	if (d->count == 0)
+		return;
 	if (r->term_count + d->count > r->term_cap) {
 		r->term_cap = r->term_cap * 2 + d->count + 1024;
 		r->terms = mem_reallocarray(r->terms, r->term_cap, sizeof(*r->terms));
@@ -47,6 +50,7 @@ static bool repeats(const struct repeat *r, const struct repeat_doc *a, const st
 
 	if (a->count == 0 || a->count > b->count || a->count * 2 < b->count || (a->bits & ~b->bits) != 0)
 		return false;
+	assert(r->terms);
 	for (i = a->from; i < a->from + a->count; i++, j++) {
 		while (j < b->from + b->count && r->terms[j] < r->terms[i])
 			j++;

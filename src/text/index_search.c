@@ -234,6 +234,13 @@ static inline four_ints four_worths(struct four f, four_floats inverses, four_fl
 	return __builtin_convertvector(worths, four_ints);
 }
 
+/* The sums of the window, by the numbers of its documents. By way of an integer: in C no pointer stands before its
+ * array. */
+static inline int32_t *sums_by_doc(const struct search *q, uint32_t base)
+{
+	return (int32_t *)((uintptr_t)q->x->sums - base * sizeof(q->x->sums[0]));
+}
+
 /* Adds up the documents of the window [base, end), four at a time where that is possible. */
 static void add_sparse(struct search *q, struct index_term_list *l, uint32_t base, uint32_t end)
 {
@@ -241,7 +248,7 @@ static void add_sparse(struct search *q, struct index_term_list *l, uint32_t bas
 	const uint8_t *counts = l->list.counts;
 	const float *lengths = q->s->lengths;
 	struct four four = four_of(q, l);
-	int32_t *sums = q->x->sums - base;
+	int32_t *sums = sums_by_doc(q, base);
 	uint32_t i = seek_from(l, base), count = l->list.count;
 
 	/* Counts are stored in pairs. */
@@ -267,7 +274,7 @@ static void add_sparse(struct search *q, struct index_term_list *l, uint32_t bas
 static void add_dense(struct search *q, const struct index_term_list *l, uint32_t base, uint32_t end)
 {
 	const uint8_t *counts = l->list.counts;
-	int32_t *sums = q->x->sums - base;
+	int32_t *sums = sums_by_doc(q, base);
 	const float *lengths = q->s->lengths;
 	struct four four = four_of(q, l);
 	uint32_t doc = base;

@@ -29,6 +29,8 @@ static const struct {
 	{0x051b, 'q'}, {0x051c, 'W'}, {0x051d, 'w'},
 	/* Latin letters that decomposition leaves: dotless i, long forms. */
 	{0x0131, 'i'}, {0x0251, 'a'}, {0x0261, 'g'}, {0x026a, 'i'},
+	/* The small ka, kappa and kra: Unicode gives them one another, and a reader takes each of them for a k. */
+	{0x0138, 'k'}, {0x03ba, 'k'}, {0x043a, 'k'},
 	/* Hyphens, dashes, the minus. */
 	{0x02d7, '-'}, {0x2010, '-'}, {0x2011, '-'}, {0x2012, '-'}, {0x2013, '-'}, {0x2014, '-'}, {0x2015, '-'},
 	{0x2043, '-'}, {0x2212, '-'},

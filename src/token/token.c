@@ -101,9 +101,13 @@ static inline size_t walk_next(struct walk *w)
 /* Counts the tokens of the bytes from..to of the walk's text, as a text that ends there. */
 static size_t walk_count(const struct walk *w, struct bpe *bpe, size_t from, size_t to)
 {
-	const uint8_t *p = (const uint8_t *)w->text.p + from, *end = (const uint8_t *)w->text.p + to;
+	const uint8_t *p, *end;
 	size_t count = 0, len;
 
+	if (from >= to)
+		return 0;
+	p = (const uint8_t *)w->text.p + from;
+	end = (const uint8_t *)w->text.p + to;
 	while (p < end) {
 		len = 0;
 		if (words_may_begin(&w->tables, p, end))

@@ -225,6 +225,8 @@ class Story:
     def send_again(self, sender: Sender, key: str, body: dict[str, Any]) -> None:
         """The client saw no answer: the same key makes one handoff, whatever the server had done."""
         answer = sender.connection.ask("POST", "/v1/handoffs", body, key=key)
+        if "wait_s" in body and answer.status == 410 and answer.body.get("code") == "envelope_pruned":
+            return  # it goes on waiting for one that has ended since, and is kept for a second only
         sender.take(key, body, answer)
         if answer.status in (200, 202):
             again = sender.connection.ask("POST", "/v1/handoffs", body, key=key)

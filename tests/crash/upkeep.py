@@ -3,7 +3,9 @@
 Kinds of rounds, in turns:
 
   recovery   a loaded server was killed; the next ones are killed while they start on what it left
-  migration  a store of an older schema is brought up to date, and the server is killed on the way
+  conversion a store of an older schema, whose pages have no checksums yet, is written anew and brought up to date, and
+             the server is killed on the way
+  migration  the same of a store whose pages have them: every older schema has its turn, in both
   backup     `spine backup` is killed beside a running server: the file is not there, or is a whole backup; what was
              begun has another name
   restore    `spine restore --replace` is killed: the store is the old one or the backup's, whole
@@ -26,7 +28,6 @@ import random
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ from typing import Callable
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
 
 from crash import check  # noqa: E402
+from database import connect, make_sealed  # noqa: E402
 from operations import Broken, expect  # noqa: E402
 from server import ROOT, Server, StartError, binary, clean_environment  # noqa: E402
 from wire import Connection, Lost  # noqa: E402
@@ -60,21 +62,32 @@ def build(directory: Path) -> Path:
 def schema_steps() -> list[str]:
     """The steps of the schema, as the source has them: a C string each, with comments in between."""
     text = (ROOT / "src/store/sqlite/sqlite_schema.c").read_text()
-    found = re.findall(r"static const char step_\d+\[\] =\n(.*?);\n\n", text, re.DOTALL)
+    found = re.findall(r'static const char step_\d+\[\] =((?:\s|/\*.*?\*/|"(?:[^"\\]|\\.)*")*);', text, re.DOTALL)
     return ["".join(re.findall(r'"((?:[^"\\]|\\.)*)"', re.sub(r"/\*.*?\*/", "", step, flags=re.DOTALL))) for step in found]
 
 
-# SQLITE_SCHEMA_SEALED: from this schema on pages have checksums, and a store without them, as Python makes it, is damaged.
-FIRST_SEALED = 11
+def schema_number(name: str) -> int:
+    """SQLITE_SCHEMA_NOW, or SQLITE_SCHEMA_SEALED: from that one on pages have checksums."""
+    text = (ROOT / "src/store/sqlite/sqlite_internal.h").read_text()
+    return int(re.search(rf"\b{name} = (\d+)", text).group(1))  # type: ignore[union-attr]
+
+
+FIRST_SEALED, NEWEST = schema_number("SQLITE_SCHEMA_SEALED"), schema_number("SQLITE_SCHEMA_NOW")
+# The first whose spaces count their bytes.
+FIRST_COUNTED = 12
 
 
 def make_old_store(data: Path, schema: int) -> dict[str, str]:
     """A store as a server of that schema left it; what is in it."""
+    steps = schema_steps()
+    expect(len(steps) == NEWEST, f"{len(steps)} steps were found of {NEWEST}")
     data.mkdir()
-    db = sqlite3.connect(data / "spine.db", isolation_level=None)
+    if schema >= FIRST_SEALED:
+        make_sealed(data / "spine.db")
+    db = connect(data / "spine.db", isolation_level=None)
     db.execute("PRAGMA auto_vacuum = INCREMENTAL")
     db.execute("PRAGMA journal_mode = WAL")
-    for number, step in enumerate(schema_steps()[:schema], 1):
+    for number, step in enumerate(steps[:schema], 1):
         db.executescript(f"BEGIN;{step};PRAGMA application_id = {APPLICATION_ID};PRAGMA user_version = {number};COMMIT;")
     now_ms = int(time.time() * 1000)
     db.execute("BEGIN")
@@ -88,6 +101,8 @@ def make_old_store(data: Path, schema: int) -> dict[str, str]:
                    "tags, metadata, digest) VALUES (?, 1, ?, 0, 1, 1, ?, 'note', '[]', '{}', ?)",
                    (1 << 40 | number, now_ms, content, hashlib.sha256(content.encode()).digest()))
         contents[f"ms-{number}"] = content
+    if schema >= FIRST_COUNTED:
+        db.execute("UPDATE space SET bytes = (SELECT sum(length(content) + length(metadata)) FROM memory_version)")
     db.execute("COMMIT")
     db.close()
     return contents
@@ -108,6 +123,7 @@ class Upkeep:
         self.library = build(directory)
         self.killed = {kind: 0 for kind in KINDS}  # while they were at it
         self.seen = {kind: 30 for kind in KINDS}  # calls that change files, as far as is known: doubled until one is through
+        self.brought_up = {"conversion": 0, "migration": 0}
         self.server: Server | None = None
         self.running: list[Server] = []
 
@@ -182,10 +198,18 @@ class Upkeep:
         verify(server, contents)
         server.kill()
 
+    def conversion(self, dice: random.Random, data: Path) -> None:
+        self.bring_up("conversion", range(1, FIRST_SEALED), dice, data)
+
     def migration(self, dice: random.Random, data: Path) -> None:
-        contents = make_old_store(data, dice.randint(1, FIRST_SEALED - 1))
+        self.bring_up("migration", range(FIRST_SEALED, NEWEST), dice, data)
+
+    def bring_up(self, kind: str, schemas: range, dice: random.Random, data: Path) -> None:
+        schema = schemas[self.brought_up[kind] % len(schemas)]
+        self.brought_up[kind] += 1
+        contents = make_old_store(data, schema)
         for _ in range(dice.randint(1, KILLS_MAX)):
-            self.start_killed("migration", data, dice)
+            self.start_killed(kind, data, dice)
         server = self.start(data).wait_until_ready()
         verify(server, dict(contents))
         self.store(server, dict(contents), dice, "migrated")
@@ -319,8 +343,8 @@ class Upkeep:
 
 
 KINDS: dict[str, Callable[[Upkeep, random.Random, Path], None]] = {
-    "recovery": Upkeep.recovery, "migration": Upkeep.migration, "backup": Upkeep.backup, "restore": Upkeep.restore,
-    "pruning": Upkeep.pruning,
+    "recovery": Upkeep.recovery, "conversion": Upkeep.conversion, "migration": Upkeep.migration, "backup": Upkeep.backup,
+    "restore": Upkeep.restore, "pruning": Upkeep.pruning,
 }
 
 

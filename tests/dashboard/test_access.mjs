@@ -24,6 +24,7 @@ async function places(t) {
 		[["parked", parked[0].id], "pre.prompt"],
 		[["agents"], "tbody tr"],
 		[["channels"], "tbody tr"],
+		[["cluster"], "tbody tr"],
 		[["memories?q=retry"], ".memory"],
 		[["memories", policy.id], ".difference"],
 	];

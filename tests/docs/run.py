@@ -30,7 +30,7 @@ from sandbox import Sandbox, Wrong  # noqa: E402
 from server import ROOT  # noqa: E402
 
 DOCUMENTS = [
-    "README.md", "CHANGELOG.md", "docs/*.md", "deploy/README.md", "sdk/*/README.md", "examples/README.md", "examples/*/README.md",
+    "README.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "deploy/README.md", "deploy/*/README.md", "sdk/*/README.md", "examples/README.md", "examples/*/README.md",
     "bench/README.md", "bench/*/README.md",
 ]
 REQUIRED = ["README.md", "docs/protocol.md", "sdk/python/README.md"]

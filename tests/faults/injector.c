@@ -1,15 +1,12 @@
 #include "injector.h"
 
-#include <dlfcn.h>
+#ifndef __SANITIZE_ADDRESS__
+#define INTERPOSE_MEMORY
+#endif
+#include "interpose.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* There is one C library in a process. The index may be read by a thread of its own. */
 static struct {
@@ -57,7 +54,7 @@ static bool strikes(enum call_kind kind)
 	if (!injector.is_armed || injector.is_paused || kind != w->kind)
 		return false;
 	call = ++injector.calls;
-	if (w->at == 0 || call < w->at || (call > w->at && !w->stays))
+	if (!call_fails(call, w->at, w->stays))
 		return false;
 	injector.hits++;
 	errno = w->error;
@@ -71,25 +68,7 @@ static bool is_ours(const char *path)
 
 static bool is_our_fd(int fd)
 {
-	char link[64], path[4096];
-	ssize_t n;
-
-	if (!injector.is_armed)
-		return false;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	return is_ours(path);
-}
-
-/* The C library's own function of that name. */
-static void *real(const char *name)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-
-	if (function == NULL)
-		abort();
-	return function;
+	return injector.is_armed && fd_is_below(fd, injector.root);
 }
 
 static bool is_short(size_t len)
@@ -152,16 +131,6 @@ static int sync_with(const char *name, int fd)
 	return is_our_fd(fd) && strikes(CALL_SYNC) ? -1 : next(fd);
 }
 
-int fsync(int fd)
-{
-	return sync_with("fsync", fd);
-}
-
-int fdatasync(int fd)
-{
-	return sync_with("fdatasync", fd);
-}
-
 int ftruncate64(int fd, off64_t size)
 {
 	int (*next)(int, off64_t) = real("ftruncate64");
@@ -179,28 +148,6 @@ static int open_with(const char *name, const char *path, int flags, mode_t mode)
 	int (*next)(const char *, int, ...) = real(name);
 
 	return is_ours(path) && strikes(CALL_OPEN) ? -1 : next(path, flags, mode);
-}
-
-int open(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return open_with("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return open_with("open64", path, flags, mode);
 }
 
 /* --- Names --- */
@@ -233,27 +180,11 @@ int mkdir(const char *path, mode_t mode)
 	return is_ours(path) && strikes(CALL_NAME) ? -1 : next(path, mode);
 }
 
-/* --- Memory: glibc has its own functions under other names, too --- */
+/* --- Memory --- */
 
-#ifndef __SANITIZE_ADDRESS__
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-void *malloc(size_t size)
+#ifdef INTERPOSE_MEMORY
+static bool memory_fails(void)
 {
-	return strikes(CALL_MEMORY) ? NULL : __libc_malloc(size);
+	return strikes(CALL_MEMORY);
 }
-
-void *calloc(size_t count, size_t size)
-{
-	return strikes(CALL_MEMORY) ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return strikes(CALL_MEMORY) ? NULL : __libc_realloc(p, size);
-}
-
 #endif

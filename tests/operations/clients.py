@@ -116,6 +116,7 @@ ROWS = {
     "health": (None, "spine.healthy()"),
     "readiness": ("status|", "spine.ready()"),
     "status": ("status|", "spine.status()"),
+    "readCluster": ("cluster|", "spine.cluster()"),
     "listSchemas": (None, None),
     "readSchema": (None, None),
     "openapi": (None, None),

@@ -1,17 +1,10 @@
 #include "recorder.h"
 
 #include "base/mem.h"
+#include "interpose.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* There is one process, and one C library. Everything runs on one thread. */
 static struct {
@@ -21,16 +14,6 @@ static struct {
 	ino_t inodes[NODES_MAX];	/* of the system's files, by node */
 	int nodes;
 } recorder;
-
-/* The C library's own function of that name. */
-static void *real(const char *name)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-
-	if (function == NULL)
-		abort();
-	return function;
-}
 
 static bool is_recording(void)
 {
@@ -231,28 +214,6 @@ static int open_with(const char *name, const char *path, int flags, mode_t mode)
 	return fd;
 }
 
-int open(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return open_with("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return open_with("open64", path, flags, mode);
-}
-
 ssize_t pwrite64(int fd, const void *data, size_t len, off64_t at)
 {
 	ssize_t (*next)(int, const void *, size_t, off64_t) = real("pwrite64");
@@ -304,16 +265,6 @@ static int sync_with(const char *name, int fd)
 	if (rc == 0 && node >= 0)
 		add(RECORD_SYNC, node);
 	return rc;
-}
-
-int fsync(int fd)
-{
-	return sync_with("fsync", fd);
-}
-
-int fdatasync(int fd)
-{
-	return sync_with("fdatasync", fd);
 }
 
 int unlink(const char *path)

@@ -247,6 +247,7 @@ void queue_check_move(struct check *k)
 	const struct step *step = &k->r->step;
 	struct shadow *s = check_shadow(k, step->space, step->num);
 	int64_t to, now = k->r->now_ms;
+	bool is_deferred;
 	struct want w;
 
 	if (!is_queued(k, s))
@@ -262,7 +263,9 @@ void queue_check_move(struct check *k)
 	w.row.attempt = 1;
 	w.row.is_exhausted = false;
 	w.row.is_touched = w.row.passes = true;
-	if (s->row.not_before_ms > now) {
+	/* What a person has let go before its time is queued, or backs off after an attempt that failed. */
+	is_deferred = s->row.state == HANDOFF_DELAYED && s->row.due_ms == s->row.not_before_ms;
+	if (is_deferred && s->row.not_before_ms > now) {
 		model_queue(&w, s->row.not_before_ms, s->row.not_before_ms);
 	} else {
 		model_queue(&w, now, now);

@@ -12,150 +12,6 @@
 
 enum { EVENTS_AT_ONCE = 500, SPACES = 2, RETRY_MS = 1000, AGE_SWEEP_MS = 60 * 1000 };
 
-/* --- Requests --- */
-
-struct request *host_request(struct host *h, enum step_kind kind, int64_t space)
-{
-	struct request *q = h->free_requests;
-
-	if (q) {
-		h->free_requests = q->next_free;
-	} else {
-		q = mem_zalloc(sizeof(*q));
-		q->room = mem_alloc(REQUEST_ROOM);
-		q->host = h;
-		q->next = h->all_requests;
-		h->all_requests = q;
-	}
-	q->step = (struct step){.kind = kind, .space = space, .max_take = 1};
-	q->serial = ++h->serials;
-	q->ctx = NULL;
-	q->is_with_engine = q->is_gone = false;
-	arena_init_room(&q->arena, q->room, REQUEST_ROOM);
-	return q;
-}
-
-void host_release(struct host *h, struct request *q)
-{
-	arena_release(&q->arena);
-	q->serial = 0;
-	q->next_free = h->free_requests;
-	h->free_requests = q;
-}
-
-struct step *request_step(struct request *q)
-{
-	return &q->step;
-}
-
-void request_set_ctx(struct request *q, void *ctx)
-{
-	q->ctx = ctx;
-}
-
-void *request_ctx(const struct request *q)
-{
-	return q->ctx;
-}
-
-uint64_t request_serial(const struct request *q)
-{
-	return q->serial;
-}
-
-/* --- The owner of the operations --- */
-
-static void post(struct op *op, void (*fn)(void *op))
-{
-	struct host *h = ((struct request *)op->ctx)->host;
-
-	if (h->post_count == h->post_cap) {
-		h->post_cap = h->post_cap ? 2 * h->post_cap : 256;
-		h->posts = mem_reallocarray(h->posts, h->post_cap, sizeof(*h->posts));
-	}
-	h->posts[h->post_count++] = (struct post){op, fn};
-}
-
-/* An answer that was kept is about the same envelope. */
-static void check_replay(struct host *h, const struct request *q)
-{
-	uint64_t num = q->step.row.num, envelope = q->step.envelope ? q->step.envelope : q->step.order.envelope;
-
-	const struct handoff_row *row = num ? ram_handoff(h->store, q->step.space, num) : NULL;
-
-	if (num && (num > ram_handoff_count(h->store, q->step.space) || (row && row->envelope != envelope)))
-		trace_fail(h->trace, "the answer that was kept for env-%llu tells of ho-%llu",
-			   (unsigned long long)envelope, (unsigned long long)num);
-	h->tally->replays++;
-}
-
-static void finish(struct op *op)
-{
-	struct request *q = op->ctx;
-	struct host *h = q->host;
-
-	request_read(q);
-	if (q->step.code == P_STORE_FULL && h->planned != STORE_FULL)
-		trace_fail(h->trace, "the store was called full, and is not");
-	h->refused += q->step.code == P_STORE_FULL;
-	if (q->step.is_replayed)
-		check_replay(h, q);
-	else if (!q->is_gone)
-		check_promise(h->check, &q->step);
-	list_remove(&q->link);
-	q->is_with_engine = false;
-	if (q->ctx)
-		h->world.done(h->world.ctx, q, !q->is_gone);
-	else
-		host_release(h, q);
-}
-
-static bool is_gone(const struct op *op)
-{
-	return ((const struct request *)op->ctx)->is_gone;
-}
-
-static void keep(struct op *op, struct kept_reply *ret)
-{
-	ret->status = 200;
-	ret->body = request_write(op->ctx);
-}
-
-static void wait_for(struct op *op, int64_t wait_ms)
-{
-	struct request *q = op->ctx;
-
-	q->host->world.wait(q->host->world.ctx, q, wait_ms);
-}
-
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
-
-void host_submit(struct host *h, struct request *q, int64_t now_ms)
-{
-	h->now_ms = now_ms;
-	if (h->engine == NULL) {
-		h->world.done(h->world.ctx, q, false);
-		return;
-	}
-	request_fill(q);
-	q->u.op.owner = &owner;
-	q->is_with_engine = true;
-	list_init(&q->link);
-	list_add(&h->requests, &q->link);
-	if (q->step.kind == STEP_TAKE || q->step.kind == STEP_JOIN)
-		op_may_wait(&q->u.op, q->step.wait_ms);
-	engine_run(&q->u.op);
-}
-
-void host_wait_is_over(struct host *h, struct request *q, uint64_t serial, bool is_gone)
-{
-	(void)h;
-	if (q->serial != serial || !q->is_with_engine)
-		return;
-	q->is_gone |= is_gone;
-	engine_nudge(&q->u.op);
-}
-
 /* --- Following --- */
 
 static void on_committed(void *ctx, const int64_t *agents, size_t count)
@@ -197,6 +53,8 @@ static void follow(struct host *h)
 
 void host_check_follower(struct host *h)
 {
+	if (h->shard_address)
+		return;
 	if (h->engine)
 		follow(h);
 	if (h->follower_at != (int64_t)ram_event_total(h->store))
@@ -231,9 +89,24 @@ static void open_engine(struct host *h)
 	h->listener.committed = on_committed;
 	h->listener.ctx = h;
 	engine_listen(h->engine, &h->listener);
-	retention_hold(h->engine->retention, &h->follower_hold);
+	if (h->shard_address == NULL)
+		retention_hold(h->engine->retention, &h->follower_hold);
 	engine_start(h->engine);
 	h->is_behind = true;
+}
+
+void host_set_shard(struct host *h, const char *address, const struct str spaces[2],
+		    const struct host_cluster *cluster)
+{
+	h->shard_address = address;
+	h->spaces[1] = spaces[0];
+	h->spaces[2] = spaces[1];
+	h->cluster = cluster;
+}
+
+struct str host_space(const struct host *h, int64_t space)
+{
+	return h->spaces[space];
 }
 
 static void close_engine(struct host *h)
@@ -251,6 +124,9 @@ struct host *host_new(struct trace *trace, struct tally *tally, struct host_worl
 	struct host *h = mem_zalloc(sizeof(*h));
 
 	h->world = world;
+	h->spaces[1] = STR("first");
+	h->spaces[2] = STR("second");
+	h->spaces[3] = STR("third");
 	h->trace = trace;
 	h->tally = tally;
 	h->follower_page = mem_calloc(EVENTS_AT_ONCE, sizeof(*h->follower_page));
@@ -315,7 +191,10 @@ struct store_conn *host_clear(struct host *h, uint64_t seed, const struct host_f
 	take_back_requests(h);
 	memset(h->keys, 0, HOST_KEYS * sizeof(*h->keys));
 	list_init(&h->requests);
-	snprintf(h->address, sizeof(h->address), "ram:sim-%u", ++stores);
+	if (h->shard_address)
+		snprintf(h->address, sizeof(h->address), "%s", h->shard_address);
+	else
+		snprintf(h->address, sizeof(h->address), "ram:sim-%u", ++stores);
 	buf_init(&error, 4096);
 	h->store = store_open(h->address, STORE_WRITE, &error);
 	if (h->store == NULL)
@@ -342,13 +221,6 @@ static void look_only(struct host *h)
 	buf_release(&error);
 }
 
-static void run_posts(struct host *h)
-{
-	for (size_t i = 0; i < h->post_count; i++)
-		h->posts[i].fn(h->posts[i].op);
-	h->post_count = 0;
-}
-
 /* A real envelope in each space: others are made in its likeness. */
 static void make_template(struct host *h, int64_t space)
 {
@@ -356,9 +228,9 @@ static void make_template(struct host *h, int64_t space)
 	struct envelope_row row;
 	struct arena arena;
 
-	host_submit(h, q, h->now_ms);
+	host_take_up(h, q);
 	engine_step(h->engine);
-	run_posts(h);
+	host_run_posts(h);
 	arena_init(&arena);
 	if (store_envelope_get(h->reader->conn, space, 1, &arena, &row) != STORE_OK)
 		trace_fail(h->trace, "no envelope can be packed");
@@ -391,6 +263,17 @@ void host_calm(struct host *h)
 	h->faults = (struct host_faults){0};
 }
 
+void host_leave(struct host *h)
+{
+	close_engine(h);
+}
+
+void host_come_back(struct host *h, int64_t now_ms)
+{
+	h->cluster = NULL;
+	host_restart(h, now_ms);
+}
+
 void host_restart(struct host *h, int64_t now_ms)
 {
 	h->now_ms = now_ms;
@@ -399,13 +282,15 @@ void host_restart(struct host *h, int64_t now_ms)
 
 bool host_is_up(const struct host *h)
 {
-	return h->engine != NULL;
+	return h->cluster || h->engine;
 }
 
 bool host_has_work(const struct host *h)
 {
 	struct writer_stats stats = {0};
 
+	if (h->cluster)
+		return false;
 	if (h->engine)
 		writer_stats(h->engine->writer, &stats);
 	return stats.queued > 0 || h->post_count > 0;
@@ -413,22 +298,27 @@ bool host_has_work(const struct host *h)
 
 int64_t host_wake_at(const struct host *h)
 {
-	return h->engine ? engine_wake_at(h->engine) : 0;
+	return h->engine && h->cluster == NULL ? engine_wake_at(h->engine) : 0;
 }
 
 /* Not recorded: it is not what is being looked at. */
 uint64_t host_envelope(struct host *h, int64_t space, int64_t now_ms)
 {
 	struct envelope_row row = h->templates[space];
-	struct store_conn *c = h->engine ? h->engine->store : NULL;
-	static const char *const names[] = {"", "first", "second"};
+	struct store_conn *c;
 
+	if (h->cluster && !h->cluster->enter_owner(h->cluster->ctx))
+		return 0;
+	c = h->engine ? h->engine->store : NULL;
 	if (c == NULL || atomic_load(&h->engine->failed) ||
-	    envelope_numbers_next(h->engine->numbers, h->reader->conn, str_of(names[space]), space, &row.num) !=
+	    envelope_numbers_next(h->engine->numbers, h->reader->conn, h->spaces[space], space, &row.num) !=
 		    STORE_OK)
 		return 0;
 	row.created_at_ms = now_ms;
-	if (h->real_verbs->begin(c) != STORE_OK || store_envelope_insert(c, &row) != STORE_OK ||
+	h->record_count = h->pruned_count = 0;
+	if (h->real_verbs->begin(c) != STORE_OK && h->cluster)
+		return 0;
+	if (!ram_is_own(c) || store_envelope_insert(c, &row) != STORE_OK ||
 	    h->real_verbs->commit(c) != STORE_OK)
 		trace_fail(h->trace, "env-%llu cannot be stored", (unsigned long long)row.num);
 	return row.num;
@@ -499,13 +389,13 @@ static bool fail(struct host *h)
 
 	if (h->is_killed)
 		return die(h, FAULT_KILLED_BEFORE_COMMIT);
-	run_posts(h);
+	host_run_posts(h);
 	return die(h, !is_commit ? FAULT_VERB_FAILED
 		      : h->commit_is_kept ? FAULT_COMMIT_FAILED_KEPT : FAULT_COMMIT_FAILED_LOST);
 }
 
 /* It may look too early, never too late; where it could not do what was due, a while later. */
-static void check_clock(struct host *h)
+void host_check_clock(struct host *h)
 {
 	int64_t due_ms = ram_next_due(h->store), wake_ms = engine_wake_at(h->engine);
 
@@ -516,20 +406,24 @@ static void check_clock(struct host *h)
 			   (long long)wake_ms);
 }
 
-/* Whoever has no answer waits, and for something that has not happened. Only the one to blame is refused. */
-static void check_requests(struct host *h)
+void host_check_waiting(struct host *h, struct list *requests)
 {
-	if (h->refused > h->rollbacks)
-		trace_fail(h->trace, "%zu were refused, and %zu transactions", h->refused, h->rollbacks);
-	if (host_has_work(h))
-		return;
-	for (struct list *l = h->requests.next; l != &h->requests; l = l->next) {
+	for (struct list *l = requests->next; l != requests; l = l->next) {
 		struct request *q = LIST_ELEMENT(l, struct request, link);
 
 		if (!q->u.op.wait.is_waiting)
 			trace_fail(h->trace, "a %s is neither answered nor waits", step_name(q->step.kind));
 		check_waits(h->check, &q->step, q->step.kind == STEP_SEND ? q->u.send.row.num : 0, h->now_ms);
 	}
+}
+
+/* Only the one to blame is refused. */
+static void check_requests(struct host *h)
+{
+	if (h->refused > h->rollbacks)
+		trace_fail(h->trace, "%zu were refused, and %zu transactions", h->refused, h->rollbacks);
+	if (!host_has_work(h))
+		host_check_waiting(h, &h->requests);
 }
 
 bool host_tick(struct host *h, int64_t now_ms)
@@ -549,10 +443,10 @@ bool host_tick(struct host *h, int64_t now_ms)
 		h->tally->faults[FAULT_FULL]++;
 	if (h->has_committed && random_below(&h->random, 1000000) < h->faults.killed_after)
 		return die(h, FAULT_KILLED_AFTER_COMMIT);
-	run_posts(h);
-	check_clock(h);
+	host_run_posts(h);
+	host_check_clock(h);
 	check_requests(h);
-	if (h->follower_is_woken && random_chance(&h->random, 200))
+	if (h->follower_is_woken && h->shard_address == NULL && random_chance(&h->random, 200))
 		follow(h);
 	return true;
 }
@@ -567,7 +461,8 @@ int64_t host_grow_old(struct host *h, int64_t now_ms)
 		now_ms = host_wake_at(h) > now_ms ? host_wake_at(h) : now_ms + 1;
 		if (!host_tick(h, now_ms))
 			trace_fail(h->trace, "it has failed in the calm");
-		follow(h);
+		if (h->shard_address == NULL)
+			follow(h);
 	}
 	return now_ms;
 }

@@ -33,6 +33,24 @@ struct host_faults {
 	unsigned killed_before, killed_after, full, verb_failed, commit_failed;
 };
 
+/* Several servers over one database: the store of a host is one of its shards, whose engines are somebody else's. */
+struct host_cluster {
+	/* As host_submit. */
+	void (*submit)(void *ctx, struct request *q);
+	/* The engine that owns the shard is made the one at hand; false where there is none, or it is at work. */
+	bool (*enter_owner)(void *ctx);
+	void *ctx;
+};
+
+/* From the next host_clear on. The address is of a shard, the spaces belong to it; all is borrowed. */
+void host_set_shard(struct host *h, const char *address, const struct str spaces[2],
+		    const struct host_cluster *cluster);
+/* The name of a space. */
+struct str host_space(const struct host *h, int64_t space);
+/* The engine of the host itself goes, for others; and comes back, alone. */
+void host_leave(struct host *h);
+void host_come_back(struct host *h, int64_t now_ms);
+
 /* Borrows all. Returns owned. */
 struct host *host_new(struct trace *trace, struct tally *tally, struct host_world world);
 void host_free(struct host *h);

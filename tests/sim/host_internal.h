@@ -29,6 +29,9 @@ struct request {
 	uint64_t serial;
 	bool is_with_engine;
 	bool is_gone;				/* its caller has */
+	bool is_committed;			/* its last run was, in a transaction */
+	bool has_waited;
+	struct part *part;			/* in a cluster: whose engine has it */
 	struct arena arena;
 	void *room;
 	const struct op_kind *real;
@@ -76,6 +79,9 @@ struct host {
 	uint64_t random;			/* of the faults */
 	uint64_t seed;				/* of the engine */
 	char address[64];
+	const char *shard_address;		/* NULL: alone */
+	struct str spaces[4];			/* their names, from 1 on */
+	const struct host_cluster *cluster;	/* NULL: the engine is the host's own */
 	struct log log;
 	struct store_conn *store;		/* that the store stays, and to look at it */
 	struct engine *engine;			/* NULL: it is down */
@@ -113,6 +119,7 @@ struct host {
 	struct told *told;
 	struct check_pruned *pruned;
 	size_t pruned_count;
+	struct request **by;			/* whose record it is; NULL: of time */
 	size_t record_count, change_count, target_count, told_count;
 };
 
@@ -122,9 +129,29 @@ struct host {
 void record_begin(struct host *h, struct store_conn *c);
 void record_init(struct host *h);
 void record_release(struct host *h);
+/* Another host's transactions come next. */
+void record_enter(struct host *h);
+/* In a cluster: the transaction of the host is in the database. */
+void record_committed(struct host *h);
 /* For the operation's kind. */
 enum problem_code record_run(struct op *op, struct store_conn *c);
 enum problem_code record_undo(struct op *op, struct store_conn *c);
+
+/* host_owner.c */
+
+/* The engine at hand takes it up. */
+void host_take_up(struct host *h, struct request *q);
+/* What the engine wants to have done. */
+void host_run_posts(struct host *h);
+/* An answer that was kept is about the same envelope. */
+void host_check_replay(struct host *h, const struct request *q);
+
+/* host.c */
+
+/* The engine at hand looks in time for what is due. */
+void host_check_clock(struct host *h);
+/* Whoever of them has no answer waits, and for something that has not happened. */
+void host_check_waiting(struct host *h, struct list *requests);
 
 /* host_request.c */
 

@@ -49,6 +49,7 @@ static void add_record(struct host *h, const struct step *step, size_t events_fr
 	int64_t agent;
 
 	assert(h->record_count < RECORDS_MAX);
+	h->by[h->record_count - 1] = NULL;
 	*r = (struct record){.step = *step, .now_ms = h->now_ms, .changes = h->changes + h->change_count,
 			     .targets = h->targets + h->target_count, .events_from = events_from,
 			     .events_to = ram_event_total(h->store)};
@@ -91,12 +92,16 @@ static enum problem_code record(struct request *q, enum problem_code (*run)(stru
 	enum problem_code code;
 	struct step step;
 
+	q->is_committed = false;
+	/* The database has ended the transaction while its server was paused. */
+	if (!ram_is_own(c))
+		return run(&q->u.op, c);
 	note_due(h);
 	events_from = ram_event_total(h->store);
 	told_from = h->told_count;
 	ram_mark(h->store);
 	code = run(&q->u.op, c);
-	if (problem_store_status(code) != STORE_OK || q->u.op.prepares_again)
+	if (problem_store_status(code) != STORE_OK || q->u.op.prepares_again || !ram_is_own(c))
 		return code;
 	request_read(q);
 	step = q->step;
@@ -106,6 +111,7 @@ static enum problem_code record(struct request *q, enum problem_code (*run)(stru
 	step.kind = kind;
 	step.code = code;
 	add_record(h, &step, events_from, told_from);
+	h->by[h->record_count - 1] = q;
 	return code;
 }
 
@@ -177,7 +183,7 @@ static enum store_status prune_events(struct store_conn *c, int64_t space, const
 	struct host *h = host_of_store;
 
 	for (size_t i = 0; i < count; i++) {
-		if (ids[i] > h->follower_at)
+		if (h->shard_address == NULL && ids[i] > h->follower_at)
 			trace_fail(h->trace, "event %lld was pruned ahead of the follower at %lld",
 				   (long long)ids[i], (long long)h->follower_at);
 		note_pruned(h, PRUNED_EVENT, space, (uint64_t)ids[i]);
@@ -198,6 +204,8 @@ static enum store_status begin(struct store_conn *c)
 	struct host *h = host_of_store;
 	enum store_status status = h->real_verbs->begin(c);
 
+	if (status != STORE_OK)
+		return status;
 	h->record_count = h->change_count = h->target_count = h->told_count = h->pruned_count = 0;
 	h->due_is_noted = false;
 	h->events_begun = ram_event_total(h->store);
@@ -212,7 +220,7 @@ static void look_at_the_clock(struct host *h, const struct record *r)
 		int64_t due_ms = r->changes[i].before.due_ms;
 
 		/* What comes back was not due itself. */
-		if (due_ms && r->now_ms - due_ms > HOST_TICK_MAX_MS)
+		if (due_ms && h->cluster == NULL && r->now_ms - due_ms > HOST_TICK_MAX_MS)
 			trace_fail(h->trace, "ho-%llu was due at %lld, and nobody looked before %lld",
 				   (unsigned long long)r->changes[i].before.num, (long long)r->changes[i].before.due_ms,
 				   (long long)r->now_ms);
@@ -239,12 +247,27 @@ static void check_records(struct host *h)
 	h->tally->transactions++;
 }
 
+void record_committed(struct host *h)
+{
+	h->has_committed = true;
+	for (size_t i = 0; i < h->record_count; i++)
+		if (h->by[i])
+			h->by[i]->is_committed = true;
+	check_records(h);
+}
+
 static enum store_status commit(struct store_conn *c)
 {
 	struct host *h = host_of_store;
 	enum store_status status;
 
-	note_due(h);
+	if (ram_is_own(c))
+		note_due(h);
+	if (h->cluster) {
+		status = h->real_verbs->commit(c);
+		h->rollbacks += status != STORE_OK;
+		return status;
+	}
 	status = h->real_verbs->commit(c);
 	if (status == STORE_OK)
 		h->has_committed = true;
@@ -262,6 +285,11 @@ static void rollback(struct store_conn *c)
 	h->is_behind = true;
 	h->rollbacks++;
 	h->real_verbs->rollback(c);
+}
+
+void record_enter(struct host *h)
+{
+	host_of_store = h;
 }
 
 void record_begin(struct host *h, struct store_conn *c)
@@ -282,6 +310,7 @@ void record_begin(struct host *h, struct store_conn *c)
 void record_init(struct host *h)
 {
 	h->records = mem_calloc(RECORDS_MAX, sizeof(*h->records));
+	h->by = mem_calloc(RECORDS_MAX, sizeof(struct request *));
 	h->changes = mem_calloc(CHANGES_MAX, sizeof(*h->changes));
 	h->targets = mem_calloc(TARGETS_MAX, sizeof(*h->targets));
 	h->told = mem_calloc(TOLD_MAX, sizeof(*h->told));
@@ -292,6 +321,7 @@ void record_init(struct host *h)
 void record_release(struct host *h)
 {
 	free(h->records);
+	free((void *)h->by);
 	free(h->changes);
 	free(h->targets);
 	free(h->told);

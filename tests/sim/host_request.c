@@ -140,7 +140,6 @@ static void fill_digest(struct request *q)
 
 void request_fill(struct request *q)
 {
-	static const char *const spaces[] = {"", "first", "second", "third"};
 	struct host *h = q->host;
 
 	q->real = kind_of(&q->step);
@@ -155,7 +154,7 @@ void request_fill(struct request *q)
 	q->u.op.reader = h->reader;
 	q->u.op.arena = &q->arena;
 	q->u.op.now_ms = h->now_ms;
-	q->u.op.space_name = str_of(spaces[q->step.space]);
+	q->u.op.space_name = h->spaces[q->step.space];
 	q->u.op.agent = q->step.sender;
 	q->u.op.key = q->step.key;
 	fill_digest(q);

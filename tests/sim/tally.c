@@ -9,6 +9,11 @@ static const char *const fault_names[FAULT_KINDS] = {
 			[FAULT_COMMIT_FAILED_LOST] = "commit failed, lost",
 	[FAULT_COMMIT_FAILED_KEPT] = "commit failed, kept", [FAULT_REPLY_LOST] = "reply lost",
 			[FAULT_REPLY_TWICE] = "reply twice", [FAULT_CALLER_GONE] = "caller gone while it waited",
+	[FAULT_PAUSED] = "node paused", [FAULT_PAUSED_IN_BATCH] = "paused in a batch",
+	[FAULT_IDLE_ENDED] = "batch ended by the database", [FAULT_DIED] = "node died", [FAULT_LEFT] = "node left",
+	[FAULT_CUT] = "node cut off", [FAULT_APART] = "nodes apart", [FAULT_AWAY] = "database away",
+	[FAULT_CLOCK] = "clock jumped", [FAULT_COMMIT_BROKE_LOST] = "commit's answer lost, not made",
+	[FAULT_COMMIT_BROKE_KEPT] = "commit's answer lost, made",
 };
 
 /* Everything in struct tally is a uint64_t. */
@@ -107,6 +112,13 @@ void tally_print(const struct tally *t)
 	print_count("joins that waited in vain", t->joins[JOIN_WAITING]);
 	print_count("joins", t->joins[JOIN_JOINED]);
 	print_count("joins that failed", t->joins[JOIN_FAILED]);
+	if (t->takeovers) {
+		print_count("takeovers of shards", t->takeovers);
+		print_count("answers that a lease held back", t->gated);
+		print_count("calls given up", t->given_up);
+		print_count("ms from the last fault until a shard is served",
+			    t->recovered ? t->recovery_ms / t->recovered : 0);
+	}
 	printf("ended\n");
 	for (int i = 0; i < HANDOFF_STATES; i++)
 		if (t->ended[i])
@@ -115,6 +127,30 @@ void tally_print(const struct tally *t)
 	       (unsigned long long)t->runs,
 	       (unsigned long long)t->handoffs, (unsigned long long)t->steps, (unsigned long long)t->transactions,
 	       (double)t->simulated_ms / 86400e3);
+}
+
+static int missing_faults(const struct tally *t, int from, int to)
+{
+	int missing = 0;
+
+	for (int i = from; i <= to; i++)
+		if (t->faults[i] == 0) {
+			printf("never happened: %s\n", fault_names[i]);
+			missing++;
+		}
+	return missing;
+}
+
+int tally_missing_of_cluster(const struct tally *t)
+{
+	int missing = missing_faults(t, FAULT_PAUSED, FAULT_KINDS - 1) +
+		      missing_faults(t, FAULT_COMMIT_FAILED_LOST, FAULT_REPLY_TWICE);
+
+	if (t->takeovers == 0 || t->gated == 0 || t->given_up == 0 || t->replays == 0) {
+		printf("never seen: a takeover, an answer that a lease held back, a call given up, a replay\n");
+		missing++;
+	}
+	return missing;
 }
 
 int tally_missing(const struct tally *t)
@@ -140,11 +176,7 @@ int tally_missing(const struct tally *t)
 		printf("never told: %s or %s\n", event_name(EVENT_RESTORED), event_name(EVENT_RESCHEDULED));
 		missing++;
 	}
-	for (int i = 0; i < FAULT_KINDS; i++)
-		if (t->faults[i] == 0) {
-			printf("never happened: %s\n", fault_names[i]);
-			missing++;
-		}
+	missing += missing_faults(t, 0, FAULT_PAUSED - 1);
 	if (t->handed_on == 0 || t->items == 0) {
 		printf("never seen: something handed on with a settling, or settled with a receive\n");
 		missing++;

@@ -14,6 +14,18 @@ enum tally_fault {
 	FAULT_REPLY_LOST,
 	FAULT_REPLY_TWICE,
 	FAULT_CALLER_GONE,
+	/* Of a cluster. */
+	FAULT_PAUSED,
+	FAULT_PAUSED_IN_BATCH,
+	FAULT_IDLE_ENDED,
+	FAULT_DIED,
+	FAULT_LEFT,
+	FAULT_CUT,
+	FAULT_APART,
+	FAULT_AWAY,
+	FAULT_CLOCK,
+	FAULT_COMMIT_BROKE_LOST,
+	FAULT_COMMIT_BROKE_KEPT,
 	FAULT_KINDS
 };
 
@@ -40,6 +52,11 @@ struct tally {
 	uint64_t passed_on[2];			/* from an empty chair: to a fallback, back to the target */
 	uint64_t queue_timeouts;
 	uint64_t joins[4];			/* by how they ended */
+	uint64_t takeovers;			/* of shards, by another node than before */
+	uint64_t gated;				/* answers that a lease held back */
+	uint64_t given_up;			/* calls that took too long */
+	uint64_t recovered;			/* shards that were served behind the last fault */
+	uint64_t recovery_ms;			/* the time that they took, added up */
 	uint64_t pruned[2];			/* handoffs, events */
 	uint64_t ended[HANDOFF_STATES];
 };
@@ -49,6 +66,8 @@ void tally_add(struct tally *sum, const struct tally *more);
 void tally_print(const struct tally *t);
 /* Prints what core/delivery/handoff_state.c allows and nothing has done, and returns how many that are. */
 int tally_missing(const struct tally *t);
+/* The same for what can only go wrong with several servers. */
+int tally_missing_of_cluster(const struct tally *t);
 /* The table of core/delivery/handoff_state.c is one of sets; some pairs in it cannot come about. */
 bool tally_is_possible(enum handoff_verb verb, enum handoff_state from, enum handoff_state to);
 

@@ -21,7 +21,10 @@ static void print_line(const struct trace_line *l)
 		printf("  %10lld  --- %s %lld\n", (long long)l->now_ms, l->what, (long long)l->number);
 		return;
 	}
-	printf("  %10lld  %s", (long long)l->now_ms, step_name(l->kind));
+	printf("  %10lld  ", (long long)l->now_ms);
+	if (l->shard)
+		printf("#%d ", l->shard);
+	printf("%s", step_name(l->kind));
 	if (l->kind == STEP_SETTLE)
 		printf(" %s", step_verb_name(l->verb));
 	printf(" %lld/", (long long)l->space);
@@ -49,7 +52,7 @@ static struct trace_line *next_line(struct trace *t)
 {
 	struct trace_line *l = &t->lines[t->count++ % TRACE_STEPS];
 
-	*l = (struct trace_line){0};
+	*l = (struct trace_line){.shard = t->shard};
 	return l;
 }
 
@@ -96,6 +99,13 @@ void trace_note(struct trace *t, int64_t now_ms, const char *what, int64_t numbe
 	shown(t, l);
 }
 
+void trace_begin(struct trace *t, uint64_t seed, const char *again)
+{
+	t->seed = seed;
+	t->again = again;
+	t->count = 0;
+}
+
 void trace_dump(const struct trace *t)
 {
 	size_t from = t->count > TRACE_STEPS ? t->count - TRACE_STEPS : 0;
@@ -103,19 +113,28 @@ void trace_dump(const struct trace *t)
 	printf("seed %llu failed; the last steps:\n", (unsigned long long)t->seed);
 	for (size_t i = from; i < t->count && !t->is_verbose; i++)
 		print_line(&t->lines[i % TRACE_STEPS]);
-	printf("all of them: build/tests/sim --seed %llu --verbose\n", (unsigned long long)t->seed);
+	printf("all of them: build/tests/sim %s --seed %llu --verbose\n", t->again, (unsigned long long)t->seed);
 	fflush(stdout);
+}
+
+static __attribute__((noreturn)) void leave(struct trace *t)
+{
+	if (t->escape)
+		t->escape(t->escape_ctx);
+	longjmp(t->out, 1);
 }
 
 void trace_fail(struct trace *t, const char *format, ...)
 {
 	va_list args;
 
+	if (t->is_silent)
+		leave(t);
 	printf("\nseed %llu: ", (unsigned long long)t->seed);
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
 	printf("\n");
 	trace_dump(t);
-	longjmp(t->out, 1);
+	leave(t);
 }

@@ -10,6 +10,7 @@ enum { TRACE_STEPS = 64 };
 
 struct trace_line {
 	int64_t now_ms;
+	int shard;
 	const char *what;		/* NULL: a step */
 	int64_t number;			/* of what: a time, a count */
 	enum step_kind kind;
@@ -25,8 +26,12 @@ struct trace_line {
 
 struct trace {
 	uint64_t seed;
-	bool is_verbose;
+	bool is_verbose, is_silent;
+	int shard;			/* that is at hand; 0 where there is one */
+	const char *again;		/* how a seed is played again */
 	jmp_buf out;			/* where trace_fail goes */
+	void (*escape)(void *ctx);	/* NULL, or called first: the way out may be another stack's. May not return */
+	void *escape_ctx;
 	size_t count;
 	struct trace_line lines[TRACE_STEPS];
 };
@@ -35,6 +40,8 @@ struct trace {
 void trace_step(struct trace *t, const struct record *r);
 /* Something else happened. Borrows what. */
 void trace_note(struct trace *t, int64_t now_ms, const char *what, int64_t number);
+/* For the next run. */
+void trace_begin(struct trace *t, uint64_t seed, const char *again);
 /* Prints the seed and the last steps. */
 void trace_dump(const struct trace *t);
 /* Prints what is wrong, the seed, the last steps; the run ends. */

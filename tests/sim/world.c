@@ -193,7 +193,7 @@ static void do_errand(struct world *w, struct errand *e)
 		break;
 	case ERRAND_RESTART:
 		host_restart(w->host, w->now_ms);
-		trace_note(&w->trace, w->now_ms, "the server is up again", 0);
+		trace_note(w->trace, w->now_ms, "the server is up again", 0);
 		break;
 	case ERRAND_NEW_FLOW:
 		senders_new_flow(w);
@@ -231,39 +231,61 @@ static void do_errand(struct world *w, struct errand *e)
 			world_later(w, 100, ERRAND_CALM, NULL);
 			break;
 		}
-		trace_note(&w->trace, w->now_ms, "everybody behaves from here on; open:",
+		trace_note(w->trace, w->now_ms, "everybody behaves from here on; open:",
 			   (int64_t)check_open(w->check));
 		setup_calm(w);
 		break;
 	}
 }
 
-static void play(struct world *w)
+int64_t world_next_ms(const struct world *w)
 {
-	int64_t calm_since_ms = 0;
+	const struct errand *e = heap_first(&w->errands);
 
-	while (!w->is_calm || check_open(w->check) || !host_is_up(w->host) || host_has_work(w->host)) {
-		struct errand *e = heap_first(&w->errands);
+	return e ? e->at_ms : 0;
+}
 
-		if (e == NULL)
-			trace_fail(&w->trace, "nothing happens any more, and %zu handoffs are open",
-				   check_open(w->check));
-		heap_remove(&w->errands, e->pos);
-		assert(e->at_ms >= w->now_ms);
-		w->now_ms = e->at_ms;
-		if (e == w->wake) {
-			w->wake = NULL;
-			w->wake_at_ms = 0;
-		}
-		do_errand(w, e);
-		e->next_free = w->free_errands;
-		w->free_errands = e;
-		plan_wake(w);
-		if (w->is_calm && calm_since_ms == 0)
-			calm_since_ms = w->now_ms;
-		if (w->is_calm && w->now_ms > calm_since_ms + CALM_MAX_MS)
-			trace_fail(&w->trace, "%zu handoffs are open after half an hour of calm", check_open(w->check));
+bool world_is_calm(const struct world *w)
+{
+	return w->is_calm;
+}
+
+bool world_is_over(const struct world *w)
+{
+	return w->is_calm && check_open(w->check) == 0 && host_is_up(w->host) && !host_has_work(w->host);
+}
+
+void world_set_time(struct world *w, int64_t now_ms)
+{
+	w->now_ms = now_ms;
+}
+
+struct host *world_host(struct world *w)
+{
+	return w->host;
+}
+
+void world_go_on(struct world *w)
+{
+	struct errand *e = heap_first(&w->errands);
+
+	if (e == NULL)
+		trace_fail(w->trace, "nothing happens any more, and %zu handoffs are open", check_open(w->check));
+	heap_remove(&w->errands, e->pos);
+	assert(e->at_ms >= w->now_ms);
+	w->now_ms = e->at_ms;
+	if (e == w->wake) {
+		w->wake = NULL;
+		w->wake_at_ms = 0;
 	}
+	do_errand(w, e);
+	e->next_free = w->free_errands;
+	w->free_errands = e;
+	plan_wake(w);
+	if (w->is_calm && w->calm_since_ms == 0)
+		w->calm_since_ms = w->now_ms;
+	if (w->is_calm && w->now_ms > w->calm_since_ms + CALM_MAX_MS)
+		trace_fail(w->trace, "%zu handoffs are open after half an hour of calm", check_open(w->check));
 }
 
 /* Some runs go without faults, some are bad, most have a fault every few hundred transactions. */
@@ -291,7 +313,7 @@ static struct space_keep choose_keep(struct world *w)
 	return keep;
 }
 
-static void begin(struct world *w, uint64_t seed, size_t handoffs)
+void world_begin(struct world *w, uint64_t seed, size_t handoffs)
 {
 	struct host_faults faults;
 	struct space_keep keep;
@@ -306,7 +328,7 @@ static void begin(struct world *w, uint64_t seed, size_t handoffs)
 	w->seq = 0;
 	w->tick_is_planned = w->is_calm = false;
 	w->wake = NULL;
-	w->wake_at_ms = 0;
+	w->wake_at_ms = w->calm_since_ms = 0;
 	w->receiver_count = 0;
 	memset(w->envelopes, 0, sizeof(w->envelopes));
 	memset(w->published, 0, sizeof(w->published));
@@ -324,41 +346,41 @@ static void begin(struct world *w, uint64_t seed, size_t handoffs)
 	world_later(w, 1000, ERRAND_OPERATE, NULL);
 }
 
-struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs, bool is_verbose)
+int64_t world_end(struct world *w, int64_t now_ms)
 {
-	struct world_result result = {0};
-
-	w->trace.seed = seed;
-	w->trace.is_verbose = is_verbose;
-	w->trace.count = 0;
-	w->tally->runs++;
-	if (setjmp(w->trace.out)) {
-		w->tally->failed++;
-		return result;
-	}
-	begin(w, seed, handoffs);
-	play(w);
 	check_end(w->check);
-	w->now_ms = host_grow_old(w->host, w->now_ms);
+	w->now_ms = host_grow_old(w->host, now_ms);
 	check_old(w->check);
 	host_check_follower(w->host);
 	host_end(w->host);
-	w->tally->simulated_ms += (uint64_t)w->now_ms;
+	return w->now_ms;
+}
+
+struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs)
+{
+	struct world_result result = {0};
+
+	trace_begin(w->trace, seed, "");
+	w->tally->runs++;
+	if (setjmp(w->trace->out)) {
+		w->tally->failed++;
+		return result;
+	}
+	world_begin(w, seed, handoffs);
+	while (!world_is_over(w))
+		world_go_on(w);
+	w->tally->simulated_ms += (uint64_t)world_end(w, w->now_ms);
 	return (struct world_result){true, check_hash(w->check)};
 }
 
-void world_dump(const struct world *w)
-{
-	trace_dump(&w->trace);
-}
-
-struct world *world_new(struct tally *tally)
+struct world *world_new(struct tally *tally, struct trace *trace)
 {
 	struct world *w = mem_zalloc(sizeof(*w));
 
 	w->tally = tally;
-	w->check = check_new(&w->trace, tally);
-	w->host = host_new(&w->trace, tally, (struct host_world){on_done, on_wait, w});
+	w->trace = trace;
+	w->check = check_new(trace, tally);
+	w->host = host_new(trace, tally, (struct host_world){on_done, on_wait, w});
 	heap_init(&w->errands, errand_before, errand_set_pos);
 	arena_init(&w->arena);
 	return w;

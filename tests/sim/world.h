@@ -11,8 +11,8 @@
 
 struct world;
 
-/* Borrows the tally. Returns owned. */
-struct world *world_new(struct tally *tally);
+/* Borrows both. Returns owned. */
+struct world *world_new(struct tally *tally, struct trace *trace);
 void world_free(struct world *w);
 
 struct world_result {
@@ -21,8 +21,21 @@ struct world_result {
 };
 
 /* Plays a seed with about so many handoffs. What is wrong is printed. */
-struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs, bool is_verbose);
-/* For a signal handler: prints the last steps of the run under way. */
-void world_dump(const struct world *w);
+struct world_result world_run(struct world *w, uint64_t seed, size_t handoffs);
+
+/* For whoever has several worlds, in which trace_fail goes elsewhere: the parts of a run. */
+void world_begin(struct world *w, uint64_t seed, size_t handoffs);
+/* When something happens next; 0: nothing does. */
+int64_t world_next_ms(const struct world *w);
+/* Does what is next. */
+void world_go_on(struct world *w);
+/* Everybody behaves, and nothing is open any more. */
+bool world_is_over(const struct world *w);
+bool world_is_calm(const struct world *w);
+/* Looks at everything, with its time at that; returns the time. */
+int64_t world_end(struct world *w, int64_t now_ms);
+struct host *world_host(struct world *w);
+/* It is so late, whatever is next. */
+void world_set_time(struct world *w, int64_t now_ms);
 
 #endif

@@ -96,7 +96,7 @@ struct world {
 	struct check *check;
 	struct host *host;
 	struct tally *tally;
-	struct trace trace;
+	struct trace *trace;
 	struct arena arena;			/* of the run */
 	uint64_t random;
 	int64_t now_ms;
@@ -122,6 +122,7 @@ struct world {
 	uint64_t published[WORLD_SPACES + 1];	/* the last that was published */
 	uint64_t decided[WORLD_SPACES + 1];	/* the last that an operator decided about */
 	bool is_calm;
+	int64_t calm_since_ms;
 	unsigned loss;				/* of answers, in a thousand */
 };
 

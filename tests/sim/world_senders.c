@@ -165,7 +165,7 @@ static void on_looked(struct world *w, struct request *q, bool is_known)
 	const struct step *s = request_step(q);
 
 	if (is_known && s->code != P_OK && s->code != P_STORE_FAILED && s->code != P_HANDOFF_PRUNED)
-		trace_fail(&w->trace, "ho-%llu was acknowledged, and cannot be read", (unsigned long long)s->num);
+		trace_fail(w->trace, "ho-%llu was acknowledged, and cannot be read", (unsigned long long)s->num);
 }
 
 /* What became of it? */

@@ -88,10 +88,9 @@ void setup_cast(struct world *w)
 	}
 	store_begin(w->store);
 	for (size_t i = 0; i < WORLD_SPACES; i++) {
-		static const char *const names[] = {"first", "second"};
 		int64_t id;
 
-		store_space_create(w->store, str_of(names[i]), w->now_ms, &id);
+		store_space_create(w->store, host_space(w->host, (int64_t)i + 1), w->now_ms, &id);
 		assert(id == (int64_t)i + 1);
 	}
 	for (size_t i = 0; i < WORLD_NAMES; i++) {

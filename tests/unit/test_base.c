@@ -253,6 +253,34 @@ static void test_what_is_printed_may_have_any_length(void **state)
 	arena_release(&a);
 }
 
+static void test_memory_of_no_bytes_is_memory_too(void **state)
+{
+	void *volatile p = mem_alloc(0);	/* so that the compiler takes nobody's word for it */
+
+	(void)state;
+	assert_non_null(p);
+	p = mem_realloc(p, 0);
+	assert_non_null(p);
+	p = mem_reallocarray(p, 0, 8);
+	assert_non_null(p);
+	free(p);
+	p = mem_calloc(0, 8);
+	assert_non_null(p);
+	free(p);
+	p = mem_zalloc(0);
+	assert_non_null(p);
+	free(p);
+}
+
+static void test_a_part_of_no_text_is_no_text(void **state)
+{
+	struct str part = str_sub(STR_NULL, 0, 0);
+
+	(void)state;
+	assert_null(part.p);
+	assert_int_equal(part.n, 0);
+}
+
 static void test_an_arena_gives_aligned_memory_of_any_size(void **state)
 {
 	char *pieces[400];
@@ -386,6 +414,28 @@ static void test_a_log_line_is_one_json_object(void **state)
 	arena_release(&arena);
 }
 
+static void test_a_log_line_has_from_none_to_all_of_its_fields(void **state)
+{
+	struct pipes p;
+	struct log log = log_to(&p, LOG_INFO, LOG_JSON);
+
+	(void)state;
+	log_write(&log, LOG_INFO, "none");
+	assert_non_null(strstr(read_line(&p), "\"msg\":\"none\"}\n"));
+	log = log_to(&p, LOG_INFO, LOG_JSON);
+	_Static_assert(LOG_FIELDS_MAX == 12, "as many as here");
+	log_write(&log, LOG_INFO, "all", LOG_INT("a", 1), LOG_INT("b", 2), LOG_INT("c", 3), LOG_INT("d", 4),
+		  LOG_INT("e", 5), LOG_INT("f", 6), LOG_INT("g", 7), LOG_INT("h", 8), LOG_INT("i", 9),
+		  LOG_INT("j", 10), LOG_INT("k", 11), LOG_INT("l", 12));
+	assert_non_null(strstr(read_line(&p), ",\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,"
+					      "\"i\":9,\"j\":10,\"k\":11,\"l\":12}\n"));
+	log = log_to(&p, LOG_INFO, LOG_TEXT);
+	log_write(&log, LOG_INFO, "all", LOG_INT("a", 1), LOG_INT("b", 2), LOG_INT("c", 3), LOG_INT("d", 4),
+		  LOG_INT("e", 5), LOG_INT("f", 6), LOG_INT("g", 7), LOG_INT("h", 8), LOG_INT("i", 9),
+		  LOG_INT("j", 10), LOG_INT("k", 11), LOG_INT("l", 12));
+	assert_non_null(strstr(read_line(&p), " k=11 l=12\n"));
+}
+
 static void test_a_log_line_is_json_whatever_the_bytes(void **state)
 {
 	/* A lone continuation, a sequence cut short, an overlong one, a surrogate, beyond U+10FFFF; valid ones in
@@ -479,11 +529,14 @@ int main(void)
 		cmocka_unit_test(test_after_an_overflow_nothing_is_appended),
 		cmocka_unit_test(test_a_buffer_formats_reserves_consumes_and_gives_away),
 		cmocka_unit_test(test_what_is_printed_may_have_any_length),
+		cmocka_unit_test(test_memory_of_no_bytes_is_memory_too),
+		cmocka_unit_test(test_a_part_of_no_text_is_no_text),
 		cmocka_unit_test(test_an_arena_gives_aligned_memory_of_any_size),
 		cmocka_unit_test(test_an_arena_copies_and_formats),
 		cmocka_unit_test(test_times_are_written_in_utc_with_milliseconds),
 		cmocka_unit_test(test_the_clocks_run),
 		cmocka_unit_test(test_a_log_line_is_one_json_object),
+		cmocka_unit_test(test_a_log_line_has_from_none_to_all_of_its_fields),
 		cmocka_unit_test(test_a_log_line_is_json_whatever_the_bytes),
 		cmocka_unit_test(test_a_log_line_for_a_person_cannot_be_forged),
 		cmocka_unit_test(test_a_level_below_the_logs_is_not_written),

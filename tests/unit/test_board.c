@@ -83,6 +83,9 @@ static void a_handoff_waits_for_a_reason(void **state)
 	h.not_before_ms = T0 + 7;
 	assert_int_equal(queue_why(&h, &target, 0, T0, &until_ms), QUEUE_DEFERRED);
 	assert_int_equal(until_ms, T0 + 7);
+	h.not_before_ms = T0 + 9;	/* a person has overruled it, and then an attempt has failed */
+	assert_int_equal(queue_why(&h, &target, 0, T0, &until_ms), QUEUE_BACKOFF);
+	assert_int_equal(until_ms, T0 + 7);
 }
 
 static void a_slip_is_near_and_another_name_is_not(void **state)

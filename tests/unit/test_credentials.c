@@ -29,6 +29,25 @@ struct positive {
 #define JWT "ey" "JhbGciOiJIUzI1NiJ9.ey" "JzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 
 static const struct positive POSITIVES[] = {
+	/* A label in a sentence. */
+	{"password", "The db password: ", "hunter2xy", ""}, {"password", "Staging password: ", "hunter2xy", "\n"},
+	{"password", "- our root password: ", "hunter2xy", ". Change it"},
+	{"password", "the admin's password: ", "Winter2024", ", as before"},
+	/* Columns of a file. */
+	{"password", "user,password,mail\nbob,", "hunter2xy", ",b@example.org\n"},
+	{"password", "password,user\n", "hunter2xy", ",bob\n"},
+	{"password", "user,password\nann,changeme\nbob,", "hunter2xy", ""},
+	{"password", "\"user\",\"password\"\n\"bob\",\"", "hunter2xy", "\"\n"},
+	{"api_key", "name,api_key,plan\r\nbob,", "q8Zr3Lw0Tx5Vb7Nk2Md9Ys4P", ",free\r\n"},
+	/* The first column of a table. */
+	{"password", "| password | user |\n|---|---|\n| ", "hunter2xy", " | bob |\n"},
+	{"password", "password | user\n--- | ---\n", "hunter2xy", " | bob\n"},
+	{"password", "user | password\n--- | ---\nbob | ", "hunter2xy", ""},
+	{"discord_token", "bot: ", "MTIzNDU2Nzg5MDEyMzQ1Njc4" ".Gh7kLm.aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5z", "\n"},
+	{"discord_token", "\"", "MTA4NzY1NDMyMTA5ODc2NTQzMg" ".GqW_-x.Zx8cVb7nMq6wEr5tYu4iOp3aSd2fGh1jKl0", "\""},
+	{"airtable_token", "use ", "pat" "Q3xW7zLk9Vb2Nm" "." HEX64, ", please"},
+	{"facebook_token", "fb ", "EA" "ACEdEose0cBAJ7ZBx2Wq9Lm4Rt8Yv3Kp6Nd1Hs5Gf0Tc7Xb2Zk9Wj4Vq8Mr3Pn6Ly1Ds5Fh0Gt7"
+	 "Cx2Bz9Kw4Jq8Vm3Rp6Nn1Ly5", "\n"},
 	/* Cloud keys. */
 	{"aws_access_key", "aws_access_key_id = ", "AK" "IAIOSFODNN7EXAMPLE", "\n"},
 	{"aws_access_key", "{\"id\":\"", "AS" "IAQ3EGMXW5XK2WVJQA", "\"}"},
@@ -88,6 +107,8 @@ static const struct positive POSITIVES[] = {
 	{"password", "sshpass -p '", "Winter2023!", "' ssh host"},
 	{"password", "machine h login bob password ", "tr0ub4dor", "\n"},
 	{"password", "The password is ", "Tr0ub4dor&3", ", tell nobody."},
+	{"password", "The password is: ", "Tr0ub4dor&3", "\n"},
+	{"password", "The root password is:\n", "Tr0ub4dor&3", "\n"},
 	{"password", "log in as root with password `", "Tr0ub4dor&3", "`"},
 	{"password", "CREATE USER 'a'@'%' IDENTIFIED BY '", "Gr33nTea", "';"},
 	/* Names. */
@@ -218,6 +239,17 @@ static void private_keys_are_found_as_whole_blocks(void **state)
 /* --- Negatives ----------------------------------------------------------------------------------- */
 
 static const char *const NEGATIVES[] = {
+	/* No labels, no columns, no tokens. */
+	"let password: UInt8Array", "private password: Sha256Hash\n", "f(the password: Sha256Hash)",
+	"The password: required",
+	"Reset the password: see step 2", "The new password: changeme123",
+	"user,password,mail\nbob,none,b@example.org\n",
+	"user, password, and hunter2xy\nare three words, not a row, hunter2xy\n", "user,password\nbob\nann,\n",
+	"user,password\n\nbob,hunter2xy\n", "call(user, password,\n     hunter2xy, other)\n",
+	"com.example.package.Class2Name",
+	"1.2.3-beta.4", "MTIzNDU2Nzg5MDEyMzQ1Njc4", "abcdefghijklmnopqrstuvwx.abcdef.abcdefghijklmnopqrstuvwxyzabc",
+	"pattern.matches", "patQ3xW7zLk9Vb2Nm." HEX32, "user | password\nplain | hunter2xy without a rule\n",
+	"EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
 	/* Stand-ins. */
 	"password = \"xxxxxxxxxxxx\"", "password: ********", "api_key = \"<your-api-key>\"",
 	"API_KEY=your_api_key_here",
@@ -469,9 +501,34 @@ static void any_text_gives_sound_spans_that_split_no_character(void **state)
 	}
 }
 
+/* So much of a value is looked at to judge it; all of it is a secret. */
+static void a_secret_that_is_longer_than_what_is_looked_at_is_found_whole(void **state)
+{
+	static const size_t lengths[] = {255, 256, 257, 300, 5000};
+	const char alphabet[] = "wWPw5k4aXcaT4fNP0UcnZwJUVFk6LO0pINUx";
+	char text[6000];
+	struct credential found[4];
+
+	(void)state;
+	for (size_t k = 0; k < COUNT(lengths); k++) {
+		size_t begin = (size_t)snprintf(text, sizeof(text), "set api_key="), end = begin;
+		uint32_t seed = 7;
+
+		while (end < begin + lengths[k]) {
+			seed = seed * 1664525 + 1013904223;
+			text[end++] = alphabet[(seed >> 16) % (sizeof(alphabet) - 1)];
+		}
+		snprintf(text + end, sizeof(text) - end, " and go on");
+		assert_int_equal(credentials_scan(str_of(text), found, COUNT(found)), 1);
+		assert_int_equal(found[0].at, begin);
+		assert_int_equal(found[0].len, lengths[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_secret_that_is_longer_than_what_is_looked_at_is_found_whole),
 		cmocka_unit_test(each_kind_is_found_and_only_its_value),
 		cmocka_unit_test(private_keys_are_found_as_whole_blocks),
 		cmocka_unit_test(stand_ins_names_and_digests_are_left_alone),

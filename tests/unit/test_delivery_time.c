@@ -563,6 +563,76 @@ static void what_is_queued_is_cancelled_or_moved_and_nothing_else_is(void **stat
 	must(store_commit(desk.t->c));
 }
 
+/* Sent to ann for HOUR_MS later, taken back by a person and redriven: ann gets it now. */
+static struct handoff_row let_go_by_a_person(struct desk *desk)
+{
+	struct delivery_order order = {.envelope = 1, .to = STR("ann"), .not_before_ms = T0 + HOUR_MS};
+	struct delivery d = step(desk);
+	struct handoff_row h;
+	struct problem problem;
+
+	assert_int_equal(send_order(desk, order, &h, &problem), P_OK);
+	assert_int_equal(delivery_cancel(&d, h.num, STR_NULL, &h, &problem), P_OK);
+	assert_int_equal(delivery_restore(&d, h.num, STR_NULL, &h, &problem), P_OK);
+	assert_int_equal(delivery_redrive(&d, h.num, STR_NULL, STR_NULL, &h, &problem), P_OK);
+	assert_int_equal(h.state, HANDOFF_QUEUED);
+	return h;
+}
+
+static struct handoff_row move(struct desk *desk, uint64_t num, const char *to)
+{
+	struct delivery d = step(desk);
+	struct handoff_row h;
+	struct problem problem;
+
+	assert_int_equal(delivery_hand_over(&d, num, str_of(to), STR_NULL, &h, &problem), P_OK);
+	return h;
+}
+
+static void what_is_deferred_and_moved_stays_deferred(void **state)
+{
+	struct desk desk = begin(state);
+	struct delivery_order order = {.envelope = 1, .to = STR("ann"), .not_before_ms = T0 + HOUR_MS};
+	struct handoff_row h;
+	struct problem problem;
+
+	assert_int_equal(send_order(&desk, order, &h, &problem), P_OK);
+	h = move(&desk, h.num, "bob");
+	assert_int_equal(h.state, HANDOFF_DELAYED);
+	assert_int_equal(h.due_ms, T0 + HOUR_MS);
+	assert_int_equal(h.queue_until_ms, T0 + HOUR_MS + DAY_MS);
+	must(store_commit(desk.t->c));
+}
+
+/* The sender's not_before is still to come, but a person has overruled it. */
+static void what_a_redrive_let_go_is_offered_anew_by_a_move(void **state)
+{
+	struct desk desk = begin(state);
+	struct handoff_row h = let_go_by_a_person(&desk);
+
+	desk.now_ms = T0 + 7;
+	h = move(&desk, h.num, "bob");
+	assert_int_equal(h.state, HANDOFF_QUEUED);
+	assert_int_equal(h.queue_until_ms, T0 + 7 + DAY_MS);
+	assert_int_equal(h.due_ms, h.queue_until_ms);
+	must(store_commit(desk.t->c));
+}
+
+static void what_backs_off_after_a_redrive_does_not_when_it_is_moved(void **state)
+{
+	struct desk desk = begin(state);
+	struct handoff_row h = let_go_by_a_person(&desk), got = take(&desk, "ann", 0);
+	struct delivery_answer nack = {.verb = VERB_NACK, .lease = got.leases, .delay_ms = 5000};
+	struct delivery d = step(&desk);
+	struct problem problem;
+
+	assert_int_equal(delivery_settle(&d, h.num, &nack, &h, &problem), P_OK);
+	assert_int_equal(h.state, HANDOFF_DELAYED);
+	move(&desk, h.num, "bob");
+	assert_int_equal(take(&desk, "bob", 0).num, h.num);
+	must(store_commit(desk.t->c));
+}
+
 int main(void)
 {
 	const struct CMUnitTest delivery_time_tests[] = {
@@ -582,6 +652,9 @@ int main(void)
 		with_store(what_a_person_or_a_waiting_sender_had_does_not_come_back),
 		with_store(a_breaker_that_a_person_closes_brings_back_what_it_owes_with_the_next_ack),
 		with_store(what_is_queued_is_cancelled_or_moved_and_nothing_else_is),
+		with_store(what_is_deferred_and_moved_stays_deferred),
+		with_store(what_a_redrive_let_go_is_offered_anew_by_a_move),
+		with_store(what_backs_off_after_a_redrive_does_not_when_it_is_moved),
 	};
 
 	return cmocka_run_group_tests(delivery_time_tests, NULL, NULL);

@@ -7,14 +7,16 @@
 #include <cmocka.h>
 
 #include "api/describe/descriptions.h"
+#include "api/describe/newer.h"
 #include "api/describe/openapi.h"
 #include "api/describe/openapi_parts.h"
 #include "api/describe/shapes.h"
 #include "api/describe/tables.h"
+#include "core/cluster/protocol.h"
 
 #include <stdio.h>
 
-enum { OPERATIONS = 102 };
+enum { OPERATIONS = 103 };
 
 /* --- The tables --- */
 
@@ -32,6 +34,7 @@ static void check_field(const struct field *f, const char *where, int depth)
 	}
 	if (f->type == TYPE_ENUM)
 		assert_non_null(f->words);
+	assert_in_range(f->since, 0, PROTOCOL_NOW);
 	if (f->type == TYPE_RAW)
 		assert_non_null(f->schema);
 	if (f->type == TYPE_SHAPE || f->type == TYPE_SHAPES || f->type == TYPE_INCLUDE)
@@ -85,6 +88,7 @@ static void every_operation_is_described_whole(void **state)
 		const struct description *d = o->description;
 
 		assert_true(d->id && d->tag && d->summary && d->summary[0]);
+		assert_in_range(d->since, 0, PROTOCOL_NOW);
 		assert_true(d->scope >= SCOPE_OPEN && d->scope <= SCOPE_ADMIN && scope_name(d->scope));
 		for (size_t i = 0; i < DESCRIPTION_PATHS_MAX; i++)
 			assert_true((d->path[i] != NULL) == (i < pieces(o->pattern)));
@@ -256,6 +260,55 @@ static void tables_of_the_documentation_are_made_anew_between_their_marks(void *
 	buf_release(&out);
 }
 
+/* --- What came later --- */
+
+#define DOC(type_, name_, ...) {.type = (type_), .name = {(name_), sizeof(name_) - 1}, __VA_ARGS__}
+
+static const struct field part_fields[] = {DOC(TYPE_INT, "old"), DOC(TYPE_INT, "new", .since = 4), FIELDS_END};
+static const struct shape part = {.fields = part_fields};
+static const struct field more_fields[] = {DOC(TYPE_INT, "more", .since = 3), FIELDS_END};
+static const struct shape more = {.fields = more_fields};
+static const struct field whole_fields[] = {
+	DOC(TYPE_INT, "first"), DOC(TYPE_INT, "second", .since = 2), {.type = TYPE_INCLUDE, .shape = &more},
+	DOC(TYPE_SHAPE, "part", .shape = &part), DOC(TYPE_OBJECTS, "parts", .shape = &part),
+	DOC(TYPE_OBJECTS, "any"), FIELDS_END,
+};
+static const struct shape whole = {.fields = whole_fields};
+static const struct shape other = {.fields = more_fields};
+static const struct description two_bodies = {.body = {&part, &whole}, .query = &other};
+
+static int newer_of_text(const char *text)
+{
+	struct json_error error;
+	struct arena arena;
+	struct json value;
+	int since;
+
+	arena_init(&arena);
+	assert_true(json_parse(str_of(text), 9, &arena, &value, &error));
+	since = newer_of_body(&two_bodies, &value);
+	arena_release(&arena);
+	return since;
+}
+
+static void what_came_later_is_found_wherever_it_stands_in_a_body(void **state)
+{
+	(void)state;
+	assert_int_equal(newer_of_text("{}"), 0);
+	assert_int_equal(newer_of_text("7"), 0);
+	assert_int_equal(newer_of_text("{\"first\": 1, \"unknown\": {\"new\": 1}, \"any\": [{\"new\": 1}]}"), 0);
+	assert_int_equal(newer_of_text("{\"second\": null, \"first\": 1}"), 2);
+	assert_int_equal(newer_of_text("{\"more\": 1, \"second\": 1}"), 3);
+	assert_int_equal(newer_of_text("{\"part\": {\"old\": 1}}"), 0);
+	assert_int_equal(newer_of_text("{\"part\": {\"new\": 1}}"), 4);
+	assert_int_equal(newer_of_text("{\"parts\": [{}, 1, {\"new\": 1}], \"second\": 1}"), 4);
+	assert_int_equal(newer_of_text("{\"part\": [{\"new\": 1}], \"parts\": {\"new\": 1}}"), 0);
+	/* The other body. */
+	assert_int_equal(newer_of_text("{\"new\": 1}"), 4);
+	assert_int_equal(newer_of_parameter(&two_bodies, STR("more")), 3);
+	assert_int_equal(newer_of_parameter(&two_bodies, STR("first")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +320,7 @@ int main(void)
 		cmocka_unit_test(every_tool_of_the_protocol_has_an_operation),
 		cmocka_unit_test(the_openapi_document_is_json_and_has_every_operation),
 		cmocka_unit_test(tables_of_the_documentation_are_made_anew_between_their_marks),
+		cmocka_unit_test(what_came_later_is_found_wherever_it_stands_in_a_body),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,6 +197,27 @@ static void test_text_that_is_no_json_is_refused_or_read_and_never_more(void **s
 	buf_release(&text);
 }
 
+static void test_of_a_name_that_stands_twice_in_json_the_last_counts_and_both_go(void **state)
+{
+	static const char *const ours[] = {"servers", "spine", NULL}, *const other[] = {"servers", "x", NULL};
+	struct buf text;
+
+	(void)state;
+	buf_init(&text, TEXT_MAX_BYTES);
+	buf_puts(&text, "{\"servers\": {\"spine\": 1, \"x\": 2, \"spine\": 3}}");
+	assert_true(str_is(jsonc_get(buf_str(&text), ours), "3"));
+	assert_true(jsonc_set(&text, ours, STR("4")));
+	assert_true(str_is(buf_str(&text), "{\"servers\": {\"spine\": 1, \"x\": 2, \"spine\": 4}}"));
+	assert_true(jsonc_remove(&text, ours));
+	assert_null(jsonc_get(buf_str(&text), ours).p);
+	assert_true(str_is(jsonc_get(buf_str(&text), other), "2"));
+	buf_clear(&text);
+	buf_puts(&text, "{\"servers\": {\"spine\": 1}, \"servers\": {\"spine\": 2}}");
+	assert_true(jsonc_remove(&text, ours));
+	assert_true(str_is(buf_str(&text), "{}"));
+	buf_release(&text);
+}
+
 /* --- TOML --- */
 
 static void make_toml(struct buf *out)
@@ -243,6 +264,39 @@ static void test_what_is_put_into_toml_can_be_taken_out(void **state)
 	buf_release(&once);
 }
 
+/* A line of a string is none of the file, whatever it begins with. */
+static void test_a_string_of_several_lines_is_not_cut_where_a_line_of_it_begins_like_a_comment(void **state)
+{
+	static const char before[] =
+		"[mcp_servers.memory-spine]\nnote = \"\"\"\n# not a comment\n\n# the end \"\"\"\n\n[other]\nx = 1\n";
+	struct buf text;
+	const char *set;
+
+	(void)state;
+	buf_init(&text, 1 << 16);
+	buf_puts(&text, before);
+	assert_true(toml_set(&text, "mcp_servers", "memory-spine", keys));
+	buf_putc(&text, '\0');
+	assert_non_null(strstr(text.data, "# not a comment\n\n# the end \"\"\"\n"));
+	set = strstr(text.data, "url = ");
+	assert_non_null(set);
+	assert_true(set > strstr(text.data, "the end") && set < strstr(text.data, "[other]"));
+	buf_release(&text);
+}
+
+static void test_a_key_that_stands_twice_in_toml_is_left_to_its_writer(void **state)
+{
+	static const char before[] = "[mcp_servers.memory-spine]\nurl = \"1\"\nurl = \"2\"\n";
+	struct buf text;
+
+	(void)state;
+	buf_init(&text, 1 << 16);
+	buf_puts(&text, before);
+	assert_false(toml_set(&text, "mcp_servers", "memory-spine", keys));
+	assert_true(str_is(buf_str(&text), before));
+	buf_release(&text);
+}
+
 static void test_text_that_is_no_toml_does_no_harm(void **state)
 {
 	struct buf text;
@@ -265,7 +319,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_put_into_json_is_found_and_can_be_taken_out),
 		cmocka_unit_test(test_text_that_is_no_json_is_refused_or_read_and_never_more),
+		cmocka_unit_test(test_of_a_name_that_stands_twice_in_json_the_last_counts_and_both_go),
 		cmocka_unit_test(test_what_is_put_into_toml_can_be_taken_out),
+		cmocka_unit_test(test_a_string_of_several_lines_is_not_cut_where_a_line_of_it_begins_like_a_comment),
+		cmocka_unit_test(test_a_key_that_stands_twice_in_toml_is_left_to_its_writer),
 		cmocka_unit_test(test_text_that_is_no_toml_does_no_harm),
 	};
 

@@ -4,6 +4,7 @@
  */
 #include "test_store_conformance/conformance.h"
 
+#include "store/postgres/postgres_session.h"
 #include "store/verbs.h"
 
 struct fixture {
@@ -11,7 +12,8 @@ struct fixture {
 	struct store_conn *keeper;	/* so that a store in memory outlives its writer */
 };
 
-static bool is_in_memory;		/* which engine it is */
+static enum engine { ON_SQLITE, IN_MEMORY, ON_POSTGRES, ENGINES } engine;
+static const char *const engine_names[] = {"SQLite", "in memory", "PostgreSQL"};
 
 /* --- Counting --- */
 
@@ -45,8 +47,7 @@ static int assert_all_were_called(void)
 
 	for (int i = 0; i < VERBS; i++)
 		if (counts[i] == 0) {
-			print_error("store_%s was never called %s\n", verb_names[i],
-				    is_in_memory ? "in memory" : "on SQLite");
+			print_error("store_%s was never called: %s\n", verb_names[i], engine_names[engine]);
 			missing++;
 		}
 	memset(counts, 0, sizeof(counts));
@@ -76,10 +77,33 @@ void conformance_check(struct temp_store *t)
 	struct buf problems;
 
 	buf_init(&problems, 65536);
-	assert_int_equal(store_check(t->c, &result, &problems), is_in_memory ? STORE_REFUSED : STORE_OK);
+	assert_int_equal(store_check(t->c, &result, &problems), engine == ON_SQLITE ? STORE_OK : STORE_REFUSED);
 	if (result.problems)
 		fail_msg("%s", problems.data);
 	buf_release(&problems);
+}
+
+/* In a database every test has a shard of its own. */
+static void name_store(struct temp_store *t)
+{
+	static int shard;
+
+	if (engine == IN_MEMORY)
+		snprintf(t->dir, sizeof(t->dir), "ram:%.200s", t->root);
+	else
+		snprintf(t->dir, sizeof(t->dir), "%.200s#%d", getenv("SPINE_TEST_POSTGRES"), ++shard);
+}
+
+/* Keys are of the database, and every test begins without any. */
+static void forget_keys(void)
+{
+	PGconn *db = postgres_dial(getenv("SPINE_TEST_POSTGRES"));
+	PGresult *result = PQexec(db, "DELETE FROM spine.access_key; UPDATE spine.access_mode SET needs_key = 0; "
+				      "UPDATE spine.sequence SET last = 0 WHERE name = 'access_key'");
+
+	assert_true(postgres_is_good(result));
+	PQclear(result);
+	PQfinish(db);
 }
 
 int conformance_setup(void **state)
@@ -88,12 +112,14 @@ int conformance_setup(void **state)
 	struct temp_store *t = &f->t;
 
 	temp_store_init(t);
-	if (is_in_memory) {
+	if (engine != ON_SQLITE) {
 		store_close(t->c);
-		snprintf(t->dir, sizeof(t->dir), "ram:%.200s", t->root);
+		name_store(t);
 		t->c = conformance_open(t, STORE_WRITE);
 		f->keeper = conformance_open(t, STORE_READ);
 		t->space = temp_space(t, "default");
+		if (engine == ON_POSTGRES)
+			forget_keys();
 	} else {
 		conformance_reopen(t);
 	}
@@ -125,16 +151,21 @@ static int run_parts(void)
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		char name[64];
 
-		snprintf(name, sizeof(name), "%s, %s", parts[i]->name, is_in_memory ? "in memory" : "SQLite");
+		snprintf(name, sizeof(name), "%s, %s", parts[i]->name, engine_names[engine]);
 		failed += _cmocka_run_group_tests(name, parts[i]->tests, parts[i]->count, NULL, NULL);
 	}
 	return failed + assert_all_were_called();
 }
 
-int main(void)
+/* An engine's name: that one alone. */
+int main(int argc, char **argv)
 {
-	int failed = run_parts();
+	int failed = 0;
 
-	is_in_memory = true;
-	return failed + run_parts() ? 1 : 0;
+	/* scripts/with-postgres says where there is a PostgreSQL. */
+	for (; engine < ENGINES; engine++)
+		if ((engine != ON_POSTGRES || getenv("SPINE_TEST_POSTGRES")) &&
+		    (argc < 2 || strcmp(argv[1], engine_names[engine]) == 0))
+			failed += run_parts();
+	return failed ? 1 : 0;
 }

@@ -1,14 +1,17 @@
-/* Two engines side by side: the same random operations must get the same answers, and leave the same state. */
+/* Two engines side by side: the same random operations must get the same answers, and leave the same state. One is
+ * SQLite; the other is in memory, and then PostgreSQL, where there is one (scripts/with-postgres). */
 #include "temp_store.h"
 
 #include "sim/random.h"
 #include "test_store_conformance/differential.h"
 #include "test_store_conformance/show.h"
 
-enum { FIRST_SEED = 43, SEEDS = 3, TRANSACTIONS = 1000, OPERATIONS = 12, DEPTH = 4, OUT_MAX = 1 << 22 };
+enum { FIRST_SEED = 43, SEEDS = 3, TRANSACTIONS = 1000, OPERATIONS = 12, DEPTH = 4, OUT_MAX = 1 << 22,
+       FIRST_SHARD = 100000 };
 
 struct pair {
-	struct store_conn *c[2];	/* SQLite, and in memory */
+	struct store_conn *c[2];	/* SQLite, and the other */
+	const char *name;		/* the other's */
 	struct buf out[2];
 	uint64_t seed, random;
 	size_t transaction;
@@ -24,8 +27,8 @@ static void compare(struct pair *p)
 		i++;
 	from = i > 300 ? i - 300 : 0;
 	if (a[i] != b[i])
-		fail_msg("seed %llu, transaction %zu:\nSQLite:    %.500s\nin memory: %.500s",
-			 (unsigned long long)p->seed, p->transaction, a + from, b + from);
+		fail_msg("seed %llu, transaction %zu:\nSQLite:\n%.500s\n%s:\n%.500s", (unsigned long long)p->seed,
+			 p->transaction, a + from, p->name, b + from);
 	buf_clear(&p->out[0]);
 	buf_clear(&p->out[1]);
 }
@@ -88,15 +91,17 @@ static void compare_all(struct pair *p)
 	compare(p);
 }
 
-static void engines_agree_on_seed(uint64_t seed)
+static void engines_agree_on_seed(const char *name, const char *address, uint64_t seed)
 {
-	struct pair p = {.seed = seed, .random = seed};
+	struct pair p = {.name = name, .seed = seed, .random = seed};
 	struct temp_store t;
 	int64_t space;
 
 	temp_store_init(&t);
 	p.c[0] = t.c;
-	p.c[1] = store_open("ram:", STORE_WRITE, &t.error);
+	p.c[1] = store_open(address, STORE_WRITE, &t.error);
+	if (p.c[1] == NULL)
+		fail_msg("%s: %s", address, buf_str(&t.error).p);
 	must(store_begin(p.c[1]));
 	must(store_space_create(p.c[1], STR("default"), T0, &space));
 	must(store_commit(p.c[1]));
@@ -114,21 +119,46 @@ static void engines_agree_on_seed(uint64_t seed)
 }
 
 /* STORE_SEED plays another one, or the one that failed. */
-static void the_engines_answer_alike(void **state)
+static size_t seeds(uint64_t *ret_first)
 {
 	const char *seed = getenv("STORE_SEED");
 
+	*ret_first = seed ? strtoull(seed, NULL, 10) : FIRST_SEED;
+	return seed ? 1 : SEEDS;
+}
+
+static void the_engine_in_memory_answers_as_sqlite_does(void **state)
+{
+	uint64_t first;
+	size_t count = seeds(&first);
+
 	(void)state;
-	if (seed)
-		engines_agree_on_seed(strtoull(seed, NULL, 10));
-	for (uint64_t i = 0; seed == NULL && i < SEEDS; i++)
-		engines_agree_on_seed(FIRST_SEED + i);
+	for (size_t i = 0; i < count; i++)
+		engines_agree_on_seed("in memory", "ram:", first + i);
+}
+
+/* Each seed has a shard of its own, above those of the other tests. */
+static void the_engine_on_postgresql_answers_as_sqlite_does(void **state)
+{
+	const char *database = getenv("SPINE_TEST_POSTGRES");
+	uint64_t first;
+	size_t count = seeds(&first);
+	char address[256];
+
+	(void)state;
+	if (database == NULL)
+		skip();
+	for (size_t i = 0; i < count; i++) {
+		snprintf(address, sizeof(address), "%.200s#%zu", database, FIRST_SHARD + i);
+		engines_agree_on_seed("PostgreSQL", address, first + i);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest store_differential[] = {
-		cmocka_unit_test(the_engines_answer_alike),
+		cmocka_unit_test(the_engine_in_memory_answers_as_sqlite_does),
+		cmocka_unit_test(the_engine_on_postgresql_answers_as_sqlite_does),
 	};
 
 	return cmocka_run_group_tests(store_differential, NULL, NULL);

@@ -393,6 +393,23 @@ static void a_waiver_of_before_was_checked_by_nobody(void **state)
 	assert_true(n == 1 && str_is(rows[0].by, "kim") && rows[0].access_key == 0);
 }
 
+/* Which key it was done with nobody has written down before schema 16. */
+static void an_event_of_before_names_no_key(void **state)
+{
+	struct temp_store *t = *state;
+	struct event_row rows[2], own = {.kind = 1, .actor = STR("ann"), .access_key = 7};
+	size_t n;
+
+	make_store_of(t, 10, "INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, "
+		      "value_2, actor) VALUES (1, 1, 5, 1, 0, 0, 0, 0, 0, 0, 'ann')");
+	own.space = t->space;
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &own));
+	must(store_commit(t->c));
+	must(store_events(t->c, 0, 0, 0, 2, &t->arena, rows, &n));
+	assert_true(n == 2 && str_is(rows[0].actor, "ann") && rows[0].access_key == 0 && rows[1].access_key == 7);
+}
+
 /* A store of before schema 11 has no keys, and lets in as before. */
 static void a_store_of_before_needs_no_key(void **state)
 {
@@ -417,7 +434,7 @@ int main(void)
 		TEST(what_was_queued_is_taken_in_its_order),
 		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
 		TEST(a_task_of_before_can_be_waived_for), TEST(a_waiver_of_before_was_checked_by_nobody),
-		TEST(a_store_of_before_needs_no_key),
+		TEST(a_store_of_before_needs_no_key), TEST(an_event_of_before_names_no_key),
 		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};

@@ -46,6 +46,36 @@ static mode_t mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
+/* Most of it SQLite asks for in some versions, or some modes, only. */
+static void the_layer_below_sqlite_answers_whatever_sqlite_may_ask(void **state)
+{
+	struct temp_store *t = *state;
+	sqlite3_vfs *layer = sqlite3_vfs_find("spine"), *usual = sqlite3_vfs_find(NULL);
+	sqlite3_int64 now_ms = 0, usual_ms = 0;
+	char chance[2][16] = {{0}};
+	sqlite3_file *file = NULL;
+	double now = 0;
+	int locked = -1;
+	sqlite3 *db;
+
+	assert_non_null(layer);
+	assert_int_equal(layer->xRandomness(layer, 16, chance[0]), 16);
+	assert_int_equal(layer->xRandomness(layer, 16, chance[1]), 16);
+	assert_memory_not_equal(chance[0], chance[1], 16);
+	assert_int_equal(layer->xCurrentTimeInt64(layer, &now_ms), SQLITE_OK);
+	assert_int_equal(usual->xCurrentTimeInt64(usual, &usual_ms), SQLITE_OK);
+	assert_true(now_ms > 0 && usual_ms - now_ms < 60000);
+	assert_int_equal(layer->xCurrentTime(layer, &now), SQLITE_OK);
+	assert_true(now * 86400000.0 - (double)now_ms < 60000);
+	assert_int_equal(temp_database(data_path(t, "spine.db"), &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "SELECT count(*) FROM space", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file), SQLITE_OK);
+	assert_true(file->pMethods->xSectorSize(file) >= 512);
+	assert_int_equal(file->pMethods->xCheckReservedLock(file, &locked), SQLITE_OK);
+	assert_int_equal(locked, 0);
+	sqlite3_close(db);
+}
+
 static void files_are_private_whatever_the_umask(void **state)
 {
 	struct temp_store *t = *state;
@@ -212,10 +242,11 @@ static void an_event_is_never_changed_or_removed(void **state)
 	struct temp_store *t = *state;
 	static const char *const attempts[] = {
 		"UPDATE event SET actor = 'nobody'", "UPDATE event SET actor = NULL", "UPDATE event SET note = 'x'",
+		"UPDATE event SET access_key = 8", "UPDATE event SET access_key = 0",
 		"DELETE FROM event", "DELETE FROM event WHERE id = 1",
 		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
 	};
-	struct event_row e = {.space = t->space, .kind = 1, .actor = STR("ann")};
+	struct event_row e = {.space = t->space, .kind = 1, .actor = STR("ann"), .access_key = 7};
 	sqlite3 *db;
 	size_t n;
 
@@ -231,7 +262,7 @@ static void an_event_is_never_changed_or_removed(void **state)
 	sqlite3_close(db);
 	t->c = temp_store_open(t, STORE_WRITE);
 	must(store_events(t->c, 0, 0, 0, 1, &t->arena, &e, &n));
-	assert_true(n == 1 && str_is(e.actor, "ann"));
+	assert_true(n == 1 && str_is(e.actor, "ann") && e.access_key == 7);
 }
 
 /* --- Refused, untouched --------------------------------------------------------------------------- */
@@ -666,6 +697,7 @@ static void a_log_that_was_left_behind_is_not_applied_to_the_restored_store(void
 int main(void)
 {
 	const struct CMUnitTest sqlite_engine[] = {
+		with_store(the_layer_below_sqlite_answers_whatever_sqlite_may_ask),
 		with_store(files_are_private_whatever_the_umask),
 		with_store(opening_makes_a_readable_store_private_again),
 		with_store(a_reader_makes_no_store),

@@ -7,7 +7,7 @@ import time
 
 TIMEOUT_S = 60
 PROBLEM_MEMBERS = {"type", "title", "status", "code", "field", "detail", "retryable"}
-RETRYABLE = ("overloaded", "draining", "store_full", "request_timeout", "ack_timeout", "circuit_open")
+RETRYABLE = ("overloaded", "draining", "store_full", "request_timeout", "ack_timeout", "circuit_open", "no_owner")
 MEMORY_MEMBERS = [
     "id", "version", "state", "content", "summary", "kind", "tags", "importance", "agent", "task", "pinned", "trust",
     "metadata", "origin",

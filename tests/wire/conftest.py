@@ -1,6 +1,7 @@
 """What the wire tests share: a running server."""
 
 import itertools
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import certificates  # noqa: E402
 certificates.patch_connections()
 
 from api import Api, wait_until  # noqa: E402
+from cluster import Database, Node, Postgres  # noqa: E402
 from delivery import Background, Desk  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -96,5 +98,36 @@ def start(tmp_path):
 
     yield run
     for one in running:
-        if one.process.poll() is None:
-            one.kill()
+        one.discard()
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    """One for the nodes of all tests of a file."""
+    # The servers are told their database here, and not by the variable for all tests.
+    kept = os.environ.pop("SPINE_TEST_POSTGRES", None)
+    running = Postgres()
+    yield running
+    running.close()
+    if kept:
+        os.environ["SPINE_TEST_POSTGRES"] = kept
+
+
+@pytest.fixture
+def database(postgres):
+    """The database of a test's nodes: `.url`, `.run(sql)`."""
+    return Database(postgres)
+
+
+@pytest.fixture
+def join(database, tmp_path):
+    """Starts nodes over a database of the test's own: join(), join("--option")."""
+    nodes = []
+
+    def start(*options, **more):
+        nodes.append(Node(tmp_path / f"node{len(nodes)}", database.url, *options, **more))
+        return nodes[-1]
+
+    yield start
+    for node in nodes:
+        node.server.discard()

@@ -18,6 +18,11 @@ def at(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
 
 
+def waiting_calls(metrics):
+    """How many calls wait, by the text of /metrics. A node has a line for each of its shards."""
+    return sum(map(int, re.findall(r"^spine_waiting_calls(?:{.*})? (\d+)$", metrics, re.MULTILINE)))
+
+
 class Desk(Api):
     """A connection that hands work over and takes it."""
 
@@ -66,8 +71,7 @@ class Desk(Api):
 
     def waiting(self):
         """How many calls of all spaces wait; each is counted from the commit of its waiting on."""
-        text = self.call("GET", "/metrics").data.decode()
-        return int(re.search(r"^spine_waiting_calls (\d+)$", text, re.MULTILINE).group(1))
+        return waiting_calls(self.call("GET", "/metrics").data.decode())
 
     def is_alone(self):
         """No other request is being served, waiting or not."""

@@ -10,9 +10,12 @@ from server import Server
 TIMEOUT_S = 60
 
 
-def ask(address, method, path, body=None, key=None, headers=None, reads=True):
-    """One request on a connection of its own. reads=False: only the head of the answer is waited for, as of streams."""
+def ask(address, method, path, body=None, key=None, headers=None, reads=True, context=None):
+    """One request on a connection of its own. reads=False: only the head of the answer is waited for, as of streams.
+    context: what it goes over TLS with."""
     connection = http.client.HTTPConnection(*address, timeout=TIMEOUT_S)
+    if context:
+        connection = http.client.HTTPSConnection(*address, timeout=TIMEOUT_S, context=context)
     sent = {} if body is None else {"Content-Type": "application/json"}
     if key:
         sent["Authorization"] = f"Bearer {key}"

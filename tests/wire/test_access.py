@@ -13,6 +13,7 @@ from database import connect as open_database
 from delivery import Background
 from keys import Keyed, ask
 from mcp import LEGACY
+import stores
 from server import Server
 from test_access_matrix import KeyedMcp
 
@@ -29,8 +30,7 @@ def own(tmp_path):
     """A server of the test's own."""
     running = Keyed(tmp_path / "data")
     yield running
-    if running.server.process.poll() is None:
-        running.server.kill()
+    running.server.discard()
 
 
 def later(keyed, method, path, body=None, key=None, headers=None):
@@ -102,7 +102,11 @@ def test_keys_outlive_the_server(own):
 
 
 @pytest.mark.parametrize("damage", ["UPDATE access_key SET scopes = 0", "UPDATE access_key SET name = ''", "DELETE FROM access_mode",
-                                    "UPDATE access_key SET trust = 77", "DROP TABLE access_key", "DROP TABLE access_mode"])
+                                    "UPDATE access_key SET trust = 77", "DROP TABLE access_key", "DROP TABLE access_mode",
+                                    "UPDATE access_key SET space = ''",
+                                    *(pytest.param(damage, marks=stores.needs_embedded_store("columns have types"))
+                                      for damage in ("UPDATE access_key SET expires_at = 'soon'",
+                                                     "UPDATE access_key SET agent = x'ff'"))])
 def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
     assert own.server.terminate() == 0
     with open_database(own.server.data / "spine.db") as db:
@@ -111,7 +115,46 @@ def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
         Server(own.server.data).wait_until_ready()
 
 
-@pytest.mark.parametrize("mode", ["'open'", "2", "-1", "0.5"])
+@stores.needs_embedded_store("columns have types")
+@pytest.mark.parametrize("guard", ["99", "-1", "'x'"])
+@pytest.mark.parametrize("floor", ["99", "-1", "'x'"])
+def test_a_policy_that_is_none_is_the_strictest(own, guard, floor):
+    key = own.key(space="team", scopes=["admin"])
+    own.ask("POST", "/v1/memories", {"content": "of a user"}, key)
+    assert own.server.terminate() == 0
+    with open_database(own.server.data / "spine.db") as db:
+        db.execute(f"UPDATE space SET guard = {guard}, trust_floor = {floor}")
+    again = Server(own.server.data).wait_until_ready()
+    space = ask(again.address, "GET", "/v1/space", key=key).json
+    assert space["guard"] == "refuse" and space["trust_floor"] == "system"
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    draft = {"from": "a", "target_agent": "b", "task_summary": "go on", "refs": ["ms-1"]}
+    said = ask(again.address, "POST", "/v1/envelopes", {**draft, "task_summary": f"use {secret}"}, key)
+    assert said.status == 422 and said.json["code"] == "credentials_found", said
+    made = ask(again.address, "POST", "/v1/envelopes", draft, key)
+    assert made.status == 201 and b"of a user" not in made.data, made
+    assert ask(again.address, "PUT", "/v1/space", {"guard": "off", "trust_floor": "external"}, key).json["guard"] == "off"
+    assert again.terminate() == 0
+
+
+@stores.needs_embedded_store("the database is changed by SQL")
+def test_locks_that_cannot_be_read_let_nothing_through(own):
+    key = own.key(space="team", scopes=["admin"])
+    draft = {"from": "a", "target_agent": "b", "task_summary": "go on", "constraints": {"tone": "calm"}}
+    assert own.ask("PUT", "/v1/space", {"locked": ["tone"]}, key).json["locked"] == ["tone"]
+    assert own.server.terminate() == 0
+    with open_database(own.server.data / "spine.db") as db:
+        db.execute("UPDATE space SET locked = '[\"to'")
+    again = Server(own.server.data).wait_until_ready()
+    said = ask(again.address, "POST", "/v1/envelopes", draft, key)
+    assert said.status == 503 and said.json["code"] == "store_damaged" and "lock" in said.json["detail"], said
+    assert ask(again.address, "PUT", "/v1/space", {"locked": ["tone"]}, key).status == 200
+    assert ask(again.address, "POST", "/v1/envelopes", draft, key).json["locked"] == ["tone"]
+    assert again.terminate() == 0
+
+
+@pytest.mark.parametrize("mode", ["2", "-1", *(pytest.param(mode, marks=stores.needs_embedded_store("columns have types"))
+                                               for mode in ("'open'", "0.5"))])
 def test_a_mode_that_is_none_is_closed(own, mode):
     assert own.server.terminate() == 0
     with open_database(own.server.data / "spine.db") as db:
@@ -538,11 +581,13 @@ def test_beyond_this_machine_it_needs_keys_and_tls_or_insecure_spelled_out(tmp_p
     from server import binary, clean_environment
 
     def serve(data, *options):
-        return subprocess.run([str(binary()), "serve", "--quiet", "--data", str(data), *options], env=clean_environment(),
-                              capture_output=True, text=True, timeout=20)
+        return subprocess.run([str(binary()), "serve", "--quiet", "--data", str(data), *stores.options(data), *options],
+                              env=clean_environment(), capture_output=True, text=True, timeout=20)
 
     without = serve(tmp_path / "open", "--listen", "0.0.0.0:0")
-    assert without.returncode == 2 and "keys" in without.stderr and not (tmp_path / "open").exists()
+    assert without.returncode == 2 and "keys" in without.stderr
+    # A store in PostgreSQL is there already: the directory is for notes beside it.
+    assert stores.SERVER or not (tmp_path / "open").exists()
     plain = serve(tmp_path / "data", "--listen", "0.0.0.0:0")
     assert plain.returncode == 2 and "TLS" in plain.stderr
 
@@ -622,5 +667,6 @@ def test_a_space_does_not_get_rid_of_its_quota_with_itself(keyed):
     keyed.refused(403, "forbidden", "DELETE", "/v1/spaces/bound?confirm=bound", key=admin, field="name")
     keyed.refused(403, "forbidden", "PUT", "/v1/space", {"keep_idle_s": 1}, key=admin, field="keep_idle_s")
     assert keyed.ask("DELETE", "/v1/spaces/bound?confirm=bound", key=keyed.root).status == 200
+    admin = keyed.key(space="bound", scopes=["admin"])  # the one before went with the space
     assert keyed.ask("POST", "/v1/memories", {"content": "x"}, admin).status == 201
     assert keyed.ask("DELETE", "/v1/spaces/bound?confirm=bound", key=admin).status == 200, "without a quota of its own it may"

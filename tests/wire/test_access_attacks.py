@@ -6,7 +6,8 @@ import json
 import pytest
 
 from keys import Keyed
-from mcp import LEGACY
+from mcp import LEGACY, MODERN
+from server import check_store
 from test_access_matrix import KeyedMcp
 
 TEAM = {"Spine-Space": "team"}
@@ -54,6 +55,24 @@ def test_a_revert_is_signed_by_who_reverts_and_has_no_more_trust_than_its_key(te
     assert back["agent"] == "ext" and back["trust"] == "external"
     again = team.ask("POST", f"{path}/revert", {"version": 3}, team.key(space="team", agent="bob")).json
     assert again["version"] == 3 and again["agent"] == "ext", "what changes nothing is signed by nobody"
+
+
+def test_words_of_who_names_nobody_are_signed_by_nobody(team):
+    made = store(team, team.admin, content="ask before you deploy", agent="boss", tags=["a"])
+    path = f"/v1/memories/{made['id']}"
+    writer = team.key(space="team", scopes=["read", "write"])
+    assert team.ask("PATCH", path, {"content": "ask before you deploy"}, writer).json["agent"] == "boss", "nothing was changed"
+    assert team.ask("POST", f"{path}/pin", {}, writer).json["agent"] == "boss"
+    outsider = team.key(space="team", agent="ext", trust="external")
+    same = team.ask("PATCH", path, {"content": "ask before you deploy", "tags": ["a"]}, outsider).json
+    assert same["version"] == 1 and same["agent"] == "boss" and same["trust"] == made["trust"], "nor the words of another taken over"
+    changed = team.ask("PATCH", path, {"content": "deploy at once"}, writer).json
+    assert changed["version"] == 2 and changed["agent"] is None, changed
+    assert team.ask("PATCH", path, {"tags": ["b"]}, writer, {"Spine-Agent": "ann"}).json["agent"] == "ann"
+    back = team.ask("POST", f"{path}/revert", {"version": 1}, writer).json
+    assert back["content"] == "ask before you deploy" and back["agent"] is None, back
+    versions = team.ask("GET", f"{path}/versions", key=writer).json["versions"]
+    assert [version["agent"] for version in versions] in (["boss", None, "ann", None], [None, "ann", None, "boss"]), versions
 
 
 # --- Numbers ---
@@ -164,6 +183,17 @@ def test_who_only_receives_opens_only_what_the_envelope_names(team):
     assert team.ask("POST", need, body, both).json["missing"] == []
 
 
+def test_who_only_receives_opens_what_the_envelope_had_no_room_for_and_learns_that_another_is_missing(team):
+    receiver = team.key(space="team", scopes=["receive"])
+    large = store(team, team.admin, content="a long story " * 400)
+    send(team, team.admin, "bob", refs=[large["id"], "ms-77"], include_recent=0, max_tokens=400)
+    work = take(team, receiver, "bob")
+    need = f"/v1/handoffs/{work['id']}/need"
+    found = team.ask("POST", need, {"lease": work["lease"], "refs": [large["id"], "ms-77"]}, receiver)
+    assert found.status == 200 and found.json["memories"][0]["content"].startswith("a long story"), found
+    assert [one["id"] for one in found.json["missing"]] == ["ms-77"], found.json["missing"]
+
+
 def test_who_only_writes_reads_nothing(team):
     writer = team.key(space="team", scopes=["write"])
     made = store(team, team.admin, content="first text", summary="short", tags=["tag"], metadata={"a": "meta"})
@@ -212,6 +242,45 @@ def canonical(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
+# As the audit shows who holds the first key, and what a reader takes for it: capitals, other scripts, other blanks, nothing that is seen.
+AS_A_KEY = ["key-1", "key-1 root", "Key-1 root", "\u043aey-1 root", "k\u0435y-1 root", "key\u20111 root", "key-1\u00a0root", "key-\uff11 root",
+            "ke\u200by-1 root", "\u2060key-1 root", "\uff4b\uff45\uff59-1"]
+
+
+@pytest.mark.parametrize("name", AS_A_KEY, ids=ascii)
+def test_nobody_takes_a_name_that_reads_as_the_holder_of_a_key(team, name):
+    writer = team.key(space="team", scopes=["read", "write", "receive"])
+    sent = name.encode().decode("latin-1")  # as http.client puts a header on the wire
+    team.refused(422, "invalid_field", "GET", "/v1/memories", key=writer, headers={"Spine-Agent": sent}, field="Spine-Agent")
+    team.refused(422, "invalid_field", "POST", "/v1/memories", {"content": "x", "agent": name}, writer, field="agent")
+    team.refused(422, "invalid_field", "POST", "/v1/keys", {"name": "k", "agent": name}, team.admin, field="agent")
+    for person in (name, f"Ada ({name})"):
+        sent = person.encode().decode("latin-1")
+        team.refused(422, "invalid_field", "POST", "/v1/tasks/t/waive", {"constraint": "c", "why": "w"}, team.admin,
+                     headers={"Spine-Person": sent}, field="Spine-Person")
+    for version in (MODERN, LEGACY):
+        client = KeyedMcp(team, writer, version=version)
+        if version == LEGACY:
+            client.initialize()
+        assert "invalid_field" in client.tool_error("memory_store", content="x", agent=name)
+    for other in ("keyring-1", "key", "key-", "key-a", "monkey-1", "\u043aто", "keys-1 root"):
+        assert store(team, writer, agent=other)["agent"] == other
+
+
+@pytest.mark.parametrize("name", ["key-1", "key-1 root", "\u043aey-1 root"], ids=ascii)
+def test_an_import_names_nobody_as_the_holder_of_a_key(team, name):
+    """Such names are the audit's own; elsewhere they are refused, too."""
+    send(team, team.admin, "worker", **{"from": "sender"}), store(team, team.admin, agent="writer")
+    moved = {part: team.ask("GET", f"/v1/export?part={part}", key=team.admin).json[part] for part in ("memories", "envelopes", "handoffs")}
+    other = team.key(space="other", scopes=["admin"])
+    for part, member in (("memories", "agent"), ("handoffs", "from")):
+        rows = json.loads(json.dumps(moved))
+        rows[part][0][member] = name
+        said = team.refused(422, "invalid_field", "POST", "/v1/import", rows, other, field=f"{part}[0]")
+        assert "an agent is not called as a key is" in said["detail"]
+    assert team.ask("POST", "/v1/import", moved, other).json["imported"] == 3
+
+
 def test_an_import_brings_no_more_trust_than_its_key_has(team):
     outside = team.key(space="team", scopes=["admin"], trust="external")
     writer = team.key(space="team", agent="ext", trust="external")
@@ -239,3 +308,31 @@ def test_a_damaged_row_of_an_import_is_the_callers_mistake(team):
     for broken in ({"body": "{}"}, {"body": "no JSON"}, {"body": row["body"].replace('"w"', '"x"')}, {"digest": "0" * 64}):
         team.refused(422, "invalid_field", "POST", "/v1/import", {"envelopes": [{**row, "id": "env-901", **broken}]}, team.admin,
                      field="envelopes[0]")
+
+
+def test_numbers_that_are_far_apart_cost_nobody_anything(team):
+    """An import may leave gaps. What goes through all envelopes goes through those that there are, and the server stops when it is told to."""
+    store(team, team.admin)
+    digest = "0" * 64
+    rows = {"envelopes": [{"id": f"env-{number}", "pruned": True, "digest": digest, "created_at": 1} for number in (7, 549755813888)]}
+    assert team.ask("POST", "/v1/import", rows, team.admin).json["imported"] == 2
+    for path in ("/v1/quarantine", "/v1/quarantine/release", "/v1/purge"):
+        answer = team.ask("POST", path, {"ids": ["ms-1"], "why": "x", "dry_run": True}, team.admin)
+        assert answer.status == 200, answer
+    moved = team.ask("GET", "/v1/export?part=envelopes", key=team.admin).json
+    more = team.ask("GET", f"/v1/export?part=envelopes&after={moved['next']}", key=team.admin).json
+    assert [row["id"] for row in moved["envelopes"] + more["envelopes"]] == ["env-7", "env-549755813888"]
+    made = team.ask("POST", "/v1/envelopes", {"target_agent": "a", "task_summary": "x"}, team.admin)
+    assert made.status == 201 and made.json["id"] == "env-549755813889"
+    check_store(team.server.data)
+
+
+@pytest.mark.parametrize("rows", [
+    {"handoffs": [{"id": "ho-1099511627775", "pruned": True, "envelope_id": "env-1", "state": "completed", "created_at": 1, "changed_at": 1}]},
+    {"handoffs": [{"id": "ho-2", "pruned": True, "envelope_id": "env-1", "state": "completed", "created_at": 1, "changed_at": 1}]},
+    {"envelopes": [{"id": "env-1099511627775", "pruned": True, "digest": "0" * 64, "created_at": 1}]},
+], ids=["handoff, the last", "handoff, a gap", "envelope, the last"])
+def test_an_import_does_not_end_the_numbers_of_a_space(team, rows):
+    """The number after the last would be one of the next space."""
+    assert team.ask("POST", "/v1/import", rows, team.admin).status == 422
+    assert send(team, team.admin, "worker")["id"] == "ho-1"

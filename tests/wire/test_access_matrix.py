@@ -221,7 +221,7 @@ def test_the_names_that_are_looked_at_are_there():
 
 def test_what_is_about_all_spaces_needs_a_key_for_all(keyed, good):
     about_all = [o for o in CLOSED if o.of == "all"]
-    assert {o.id for o in about_all} == {"listSpaces", "metrics"}
+    assert {o.id for o in about_all} == {"listSpaces", "metrics", "readCluster"}
     for operation in about_all:
         answer = keyed.ask(operation.method, operation.path(), None, good["admin"])
         assert answer.status == 403, answer

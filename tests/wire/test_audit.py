@@ -21,7 +21,8 @@ def objects(entries):
 
 def test_every_write_is_in_it(desk):
     expected = write_everything(desk)
-    entries = audit(desk)
+    # An alert about it may have fired meanwhile, which is the server's own doing.
+    entries = [entry for entry in audit(desk) if not entry["action"].startswith("alert.")]
     assert {entry["action"] for entry in entries} == expected
     assert all(set(entry) == ENTRY and entry["space"] == desk.space and entry["object"] for entry in entries)
     assert [entry["action"] for entry in audit(desk, "&object=ho-1")] == [

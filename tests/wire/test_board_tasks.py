@@ -133,6 +133,20 @@ def test_tasks_are_found_by_their_id_their_intent_and_the_newest_summary(desk):
     assert names(desk, "&query=nowhere") == []
 
 
+def test_of_the_tasks_that_hold_the_words_the_one_that_changed_last_comes_first(desk):
+    for number in range(5):
+        begin(desk, f"t{number}", to=f"w{number}", intent="look for the needle")
+    begin(desk, "other", to="x")
+    assert names(desk, "&query=needle") == ["t4", "t3", "t2", "t1", "t0"]
+    desk.settle("complete", desk.take("w1"), result="found")
+    assert names(desk, "&query=needle") == ["t1", "t4", "t3", "t2", "t0"]
+
+
+def test_a_task_whose_handoff_is_for_later_waits(desk):
+    begin(desk, "t", not_before="2099-01-01T00:00:00Z")
+    assert task(desk, "t")["state"] == "waiting"
+
+
 def gone_events(desk):
     """Nothing is kept of what has happened so far but the history of what is open or parked."""
     last = desk.ok("GET", f"/v1/events?after={2**62}", headers={"Accept": "application/json"})["next"]

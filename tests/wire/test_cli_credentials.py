@@ -6,10 +6,11 @@ import stat
 import subprocess
 
 import pytest
-from authority import Authority
+from certificates import Authority
 
 from cli import FAILED, OK, USAGE, Cli
 from mcp_stand_in import modern
+import stores
 from server import Server, binary
 
 NOTHING, WORK = 0, 2
@@ -20,7 +21,7 @@ def locked(tmp_path_factory):
     """A server that asks for keys; `.admin` is a file with the first."""
     folder = tmp_path_factory.mktemp("locked")
     admin = folder / "admin.key"
-    made = Cli(folder)("key", "create", "operator", "--data", folder / "data", "--out", admin)
+    made = Cli(folder)("key", "create", "operator", *stores.where(folder / "data"), "--out", admin)
     assert made.code == OK, made.err
     server = Server(folder / "data").wait_until_ready()
     server.admin = str(admin)
@@ -132,12 +133,14 @@ def test_setup_writes_where_the_key_is_and_never_the_key(spine, locked):
 
 
 def test_https_with_an_authority_and_a_certificate_of_ones_own(tmp_path):
-    authority = Authority(tmp_path).make("server").make("client", "DNS:client")
-    options = authority.serving("server", "--tls-client-ca", authority.file("ca.pem"))
+    authority = Authority(tmp_path)
+    authority.sign("server")
+    authority.sign("client", "DNS:client")
+    options = authority.serving("server", "--tls-client-ca", authority.path("ca.pem"))
     server = Server(tmp_path / "data", *options).wait_until_ready()
     spine = Cli(tmp_path, SPINE_URL=server.url)
-    ca = ("--ca-file", authority.file("ca.pem"))
-    mine = ("--cert-file", authority.file("client.pem"), "--cert-key-file", authority.file("client.key"))
+    ca = ("--ca-file", authority.path("ca.pem"))
+    mine = ("--cert-file", authority.path("client.pem"), "--cert-key-file", authority.path("client.key"))
     try:
         assert spine.ok("store", "x", *ca, *mine).out == "ms-1\n"
         for given, said in [((), "not from an authority that is trusted here"), (ca, "asks for a client certificate")]:

@@ -378,7 +378,7 @@ def test_a_reason_is_given_by_either_name_everywhere(spine, option):
     assert state(spine)["reason"] == "four"
     spine.ok("parked", "discard", "ho-1", option, "five")
     assert state(spine)["events"][-1]["note"] == "five"
-    assert spine("alerts", "silence", "al-9", "--for", "1h", option, "six").code == NOT_FOUND
+    assert spine("alerts", "silence", "al-999999", "--for", "1h", option, "six").code == NOT_FOUND
 
 
 def test_a_result_is_given_by_an_option_too(spine):

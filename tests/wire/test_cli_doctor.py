@@ -11,7 +11,9 @@ from cli import Cli, Fake, offline  # noqa: F401
 from cli import FAILED, OK, USAGE
 from cli_delivery import nothing_is_left_running, sent, taken  # noqa: F401
 from database import connect as open_database
+from keys import Keyed
 from server import Server
+from stores import needs_embedded_store
 
 ABOUT = ["server", "versions", "clock", "store", "disk", "queues", "breakers", "parked", "alerts"]
 
@@ -35,6 +37,10 @@ def test_a_server_that_is_well_has_nothing_to_do(well):
     assert document["ok"] is True
     assert [one["about"] for one in document["findings"]] == ABOUT
     assert all(one["level"] == "ok" and one["do"] is None for one in document["findings"])
+
+
+@needs_embedded_store("spine check reads its files")
+def test_all_of_the_store_is_read_where_that_is_asked_for(well):
     text = well.ok("doctor", "--check")
     assert text.out.endswith("\nall well\n") and f"all of {well.server.data} was read and verified" in text.out
 
@@ -59,6 +65,7 @@ def test_what_is_parked_in_any_space_and_an_open_breaker_are_to_be_done(well):
     )
 
 
+@needs_embedded_store("spine check reads its files")
 def test_a_damaged_store_is_found_when_it_is_read(well):
     sent(well, "coder")
     with open_database(well.server.data / "spine.db") as db:
@@ -191,3 +198,53 @@ def test_the_server_knows_which_clients_have_called(well):
         api.call("GET", "/healthz", None, {"User-Agent": f"memory-spine-x/{number}"})
     assert len(well.ok("status", "--json").json["clients"]) == 16
     api.close()
+
+
+# --- With keys ---
+
+
+@pytest.fixture
+def keyed(tmp_path):
+    running = Keyed(tmp_path / "keyed")
+    yield running
+    assert running.server.terminate() == 0
+
+
+def with_key(tmp_path, keyed, key):
+    return Cli(tmp_path, SPINE_URL=keyed.server.url, SPINE_KEY=key)
+
+
+def test_with_a_key_of_one_space_it_says_what_that_key_sees_and_no_more(tmp_path, keyed):
+    keyed.ask("POST", "/v1/handoffs", {"envelope": {"target_agent": "w", "task_summary": "x"}}, keyed.root, {"Spine-Space": "zqother"})
+    for more in ({"scopes": ["admin"]}, {"scopes": ["read"]}, {"scopes": ["read", "receive"], "agent": "w"}):
+        result = with_key(tmp_path, keyed, keyed.key(space="home", **more)).ok("doctor", "--json")
+        says = {one["about"]: one for one in result.json["findings"]}
+        assert list(says) == ["server", "key", "versions", "clock", "store", "queues", "breakers", "parked", "alerts"]
+        assert says["key"]["says"].endswith(" is of the space home") and says["store"]["level"] == "note"
+        assert says["versions"]["level"] == "ok" and "told to a key of all spaces" in says["versions"]["says"]
+        assert says["parked"]["says"] == "nothing in the space home" and says["alerts"]["says"] == "none is firing in the space home"
+        assert "zqother" not in result.out and "default" not in result.out
+    everything = with_key(tmp_path, keyed, keyed.root).ok("doctor", "--json").json["findings"]
+    assert [one["about"] for one in everything] == ["server", "key", *ABOUT[1:]]
+    assert everything[1]["says"] == "key-1 is of all spaces"
+
+
+def test_what_is_parked_in_the_space_of_the_key_is_to_be_done(tmp_path, keyed):
+    spine = with_key(tmp_path, keyed, keyed.key(space="home", scopes=["admin"]))
+    spine.ok("send", "--to", "coder", "Go.", "--attempts", "1")
+    spine.ok("nack", spine.ok("receive", "coder", "--json").json["handoffs"][0]["lease"], "broken")
+    result = spine("doctor", "--json")
+    (parked,) = found(result, "parked")
+    assert result.code == FAILED and parked["says"] == "1 handoff in the space home waits for a person's decision"
+    assert parked["do"].endswith("spine parked redrive --all"), "without the space, which is the key's"
+
+
+def test_a_key_that_ends_and_a_space_that_is_not_its_own_are_told(tmp_path, keyed):
+    spine = with_key(tmp_path, keyed, keyed.key(space="home", scopes=["read"], ttl_s=600))
+    (key,) = found(spine.ok("doctor", "--json"), "key")
+    assert key["level"] == "note" and ", and ends at 20" in key["says"]
+    result = spine("doctor", "--json", "--space", "other")
+    (refused,) = result.json["findings"]
+    assert result.code == FAILED and "does not let this key see that space" in refused["says"] and "leave --space" in refused["do"]
+    (lacks,) = with_key(tmp_path, keyed, keyed.key(space="home", scopes=["write"]))("doctor", "--json").json["findings"]
+    assert "lacks the scope read" in lacks["says"] and "a key with the scope read" in lacks["do"]

@@ -8,6 +8,9 @@ import pytest
 
 from cli import DAMAGED, FAILED, OK, USAGE, Cli  # noqa: F401
 from server import Server
+from stores import needs_embedded_store
+
+pytestmark = needs_embedded_store("backups are copies of its files")
 
 SECRET = "the-words-that-nobody-may-read "
 
@@ -170,3 +173,17 @@ def test_a_file_that_is_there_is_not_overwritten(made, keys, spine, tmp_path):
     (tmp_path / "b.bin").write_text("mine")
     result = spine("backup", tmp_path / "b.bin", "--encrypt-to", keys / "x.pub", "--data", made / "data")
     assert result.code == FAILED and (tmp_path / "b.bin").read_text() == "mine"
+
+
+def test_what_a_killed_backup_left_in_plain_text_goes_with_the_next_one(keys, spine, tmp_path):
+    data = tmp_path / "data"
+    server = Server(data).wait_until_ready()
+    assert server.terminate() == 0
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left = [data / f"backup-{gone.pid}.tmp", data / f"backup-{gone.pid}.tmp.{gone.pid}.part"]
+    others = [data / f"backup-{os.getpid()}.tmp", data / "backup-of-mine.tmp"]
+    for file in left + others:
+        file.write_text(SECRET)
+    spine.ok("backup", tmp_path / "new.bin", "--encrypt-to", keys / "x.pub", "--data", data)
+    assert not any(file.exists() for file in left) and all(file.exists() for file in others), "one of a process that lives is its own"

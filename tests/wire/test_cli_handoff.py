@@ -24,6 +24,7 @@ from cli import (  # noqa: F401
     stored,
 )
 from database import connect as open_database
+from database import unprotected
 from server import ROOT, binary
 
 COMMANDS = "handoff recall envelope resolve receipts verify tasks task fidelity diff blame waive agents agent".split()
@@ -308,13 +309,11 @@ def test_verify_names_the_first_bad_envelope(server, spine):
     spine.ok("handoff", "b", "the original text")
     spine.ok("handoff", "c", "next", "-p", "env-1")
     with open_database(server.data / "spine.db") as db:
-        trigger = db.execute("SELECT sql FROM sqlite_master WHERE name = 'envelope_is_immutable'").fetchone()[0]
-        db.execute("DROP TRIGGER envelope_is_immutable")
-        changed = db.execute(
-            "UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE body LIKE ?",
-            (f'%"id":"env-1"%"space":"{space}"%',),
-        ).rowcount
-        db.execute(trigger)
+        with unprotected(db, "envelope"):
+            changed = db.execute(
+                "UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE body LIKE ?",
+                (f'%"id":"env-1"%"space":"{space}"%',),
+            ).rowcount
     assert changed == 1
     result = spine("verify", "env-2")
     assert result.code == DAMAGED

@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from cli import CONFLICT, FAILED, NOT_FOUND, OK, USAGE, Cli
+import stores
 from server import Server
 
 KEY = re.compile(r"spk_[1-9][0-9]*_[A-Za-z0-9_-]{43}")
@@ -41,6 +42,14 @@ def test_the_first_key_is_printed_alone_and_closes_the_server(spine):
     refused = spine("list")
     assert refused.code == FAILED and "needs a key" in refused.err and "SPINE_KEY" in refused.err
     assert spine("list", env={"SPINE_KEY": made.out.strip()}).code == OK
+
+
+@pytest.mark.parametrize("command", [("create", "admin"), ("create", "admin", "--data", "store")])
+def test_no_key_is_made_where_its_file_could_not_be(spine, command):
+    refused = spine("key", *command, "--out", "absent/admin.key")
+    assert refused.code == FAILED and refused.out == ""
+    assert "No key was made" in refused.err and "absent" in refused.err
+    assert spine("key", "--json").json["keys"] == [] and not (spine.home / "store").exists()
 
 
 def test_a_key_comes_from_a_file_that_only_its_owner_can_read(spine, admin, tmp_path):
@@ -101,17 +110,18 @@ def test_who_decides_is_the_key(admin):
 
 
 def test_without_the_server_keys_are_made_in_its_data_directory(spine, server, tmp_path):
-    busy = spine("key", "create", "rescue", "--data", server.data)
-    assert busy.code == FAILED and "using the data directory" in busy.err
+    where = stores.where(server.data)
+    busy = spine("key", "create", "rescue", *where)
+    assert busy.code == FAILED and ("another server writes" if stores.SERVER else "using the data directory") in busy.err
     assert server.terminate() == 0
-    first = spine("key", "create", "x", "--data", server.data, "--scope", "read")
+    first = spine("key", "create", "x", *where, "--scope", "read")
     assert first.code == FAILED and "first key" in first.err
-    rescue = spine("key", "create", "rescue", "--data", server.data)
+    rescue = spine("key", "create", "rescue", *where)
     assert rescue.code == OK and KEY.fullmatch(rescue.out.strip())
-    other = spine("key", "create", "ann", "--data", server.data, "--space", "team", "--agent", "ann", "--scope", "read,receive")
+    other = spine("key", "create", "ann", *where, "--space", "team", "--agent", "ann", "--scope", "read,receive")
     assert other.code == OK, other.err
     for wrong in (["--space", "No!"], ["--scope", "root"]):
-        assert spine("key", "create", "x", "--data", server.data, *wrong).code == FAILED
+        assert spine("key", "create", "x", *where, *wrong).code == FAILED
     again = Server(server.data).wait_until_ready()
     try:
         env = {"SPINE_URL": again.url}
@@ -120,12 +130,12 @@ def test_without_the_server_keys_are_made_in_its_data_directory(spine, server, t
         assert spine("list", env={**env, "SPINE_KEY": other.out.strip()}).code == OK
         for space, name in (("default", "rescue"), ("team", "ann")):
             told = spine("audit", "--json", "--space", space, env={**env, "SPINE_KEY": rescue.out.strip()}).out
-            assert told.count("made in the data directory") == 1 and name in told and "spk_" not in told
+            assert told.count("made in the database" if stores.SERVER else "made in the data directory") == 1 and name in told and "spk_" not in told
     finally:
         assert again.terminate() == 0
-    asked = spine("key", "reset", "--data", server.data)
+    asked = spine("key", "reset", *where)
     assert asked.code == USAGE and "--yes" in asked.err
-    reset = spine("key", "reset", "--data", server.data, "--yes")
+    reset = spine("key", "reset", *where, "--yes")
     assert reset.code == OK and "removed 2 keys" in reset.err and "everything" in reset.err
     open_again = Server(server.data).wait_until_ready()
     try:
@@ -138,3 +148,13 @@ def test_without_the_server_keys_are_made_in_its_data_directory(spine, server, t
 def test_a_key_is_never_an_argument(spine):
     assert "--key " not in spine("key", "--help").out and "--key=" not in spine("list", "--help").out
     assert os.environ.get("SPINE_KEY") is None
+
+
+def test_the_audit_and_the_tail_show_which_key_it_was(admin):
+    assert admin("store", "one", "--agent", "ann").code == OK
+    shown = admin("audit", "--action", "memory.")
+    assert shown.code == OK and re.search(r"ann +key-1 +memory\.store +ms-1", shown.out), shown.out
+    assert admin("audit", "--with-key", "key-1", "--action", "memory.", "--json").json["entries"][0]["object"] == "ms-1"
+    assert admin("audit", "--with-key", "key-2", "--json").json["entries"] == []
+    told = admin("tail", "--after", "0", "--count", "2").out
+    assert re.search(r"memory\.stored +ms-1 +by ann with key-1", told), told

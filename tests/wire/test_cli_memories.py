@@ -127,6 +127,38 @@ def test_get_prints_what_there_is_and_names_what_is_not(spine):
     assert [m["reason"] for m in spine("get", "--json", "ms-2", "ms-3").json["missing"]] == ["forgotten", "unknown"]
 
 
+def test_get_says_what_is_in_quarantine(spine):
+    stored(spine, "there")
+    spine.ok("quarantine", "add", "ms-1", "--why", "odd")
+    result = spine("get", "ms-1")
+    assert result.code == NOT_FOUND and "ms-1 is in quarantine" in result.err
+
+
+@pytest.fixture
+def large(spine):
+    """Ids of memories that one answer has no room for: it has 8 MiB at most."""
+    return [stored(spine, stdin=f"{number} " + "a" * 255000) for number in range(34)]
+
+
+def test_get_gives_also_what_one_answer_has_no_room_for(spine, large):
+    result = spine("get", "--json", *large, "ms-999")
+    assert result.code == NOT_FOUND and "ms-999 does not exist" in result.err and "not given" not in result.err
+    assert [memory["id"] for memory in result.json["memories"]] == large
+    assert result.json["missing"] == [{"id": "ms-999", "reason": "unknown"}]
+    texts = spine.ok("get", "--raw", *large).out
+    assert [int(text) for text in re.findall(r"\d+", texts)] == list(range(34))
+
+
+def test_need_and_resolve_give_also_what_one_answer_has_no_room_for(spine, large):
+    envelope = spine.ok("handoff", "reader", "Read.", *(f"--ref={one}" for one in large), "--max-tokens", "4000",
+        "--strategy", "lazy").out.split()[0]
+    assert [memory["id"] for memory in spine.ok("resolve", "--json", envelope).json["memories"]] == large
+    spine.ok("send", envelope)
+    lease = spine.ok("receive", "reader", "--json").json["handoffs"][0]["lease"]
+    needed = spine.ok("need", "--json", lease, *large).json
+    assert [memory["id"] for memory in needed["memories"]] == large and needed["handoff"]["to"] == "reader"
+
+
 def test_get_of_what_is_no_id_is_refused(spine):
     for args in (["nonsense"], ["ms-1", "nonsense"]):
         result = spine("get", *args)

@@ -21,10 +21,12 @@ from cli import (  # noqa: F401
 )
 from database import connect as open_database
 from server import Server
+from stores import needs_embedded_store
 
 # --- Backup, restore, check --------------------------------------------------------------------------------
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_a_backup_beside_the_running_server_can_be_restored(server, spine, tmp_path):
     stored(spine, "precious")
     backup = tmp_path / "backup.db"
@@ -50,6 +52,7 @@ def test_a_backup_beside_the_running_server_can_be_restored(server, spine, tmp_p
         assert other.terminate() == 0
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_without_data_it_is_the_store_of_the_server_that_the_url_names(server, spine, tmp_path):
     stored(spine, "where the url points")
     backup = tmp_path / "by-url.db"
@@ -65,6 +68,7 @@ def test_without_data_it_is_the_store_of_the_server_that_the_url_names(server, s
     assert spine.ok("check", backup).err == ""
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_data_that_the_server_does_not_use_is_said(server, spine, tmp_path):
     stored(spine, "elsewhere")
     backup, other = tmp_path / "elsewhere.db", tmp_path / "other"
@@ -77,6 +81,7 @@ def test_data_that_the_server_does_not_use_is_said(server, spine, tmp_path):
     assert spine.ok("check", "--data", linked).err == ""
 
 
+@needs_embedded_store("spine check reads its files")
 def test_a_server_that_does_not_answer_leaves_the_usual_directory(offline, tmp_path):
     usual = tmp_path / ".local/share/memory-spine"
     usual.parent.mkdir(parents=True)
@@ -99,6 +104,7 @@ def test_what_is_no_backup_is_not_restored(offline):
     assert offline("restore", "missing", "--data", offline.home / "data").code == FAILED
 
 
+@needs_embedded_store("spine check reads its files")
 def test_check_beside_the_running_server(server, spine):
     stored(spine, "one")
     text = spine.ok("check", "--data", server.data).out
@@ -107,6 +113,7 @@ def test_check_beside_the_running_server(server, spine):
     assert document["ok"] is True and document["problems"] == [] and document["memories"] >= 1
 
 
+@needs_embedded_store("spine check reads its files")
 def test_check_finds_damage(tmp_path):
     server = Server(tmp_path / "data").wait_until_ready()
     spine = Cli(tmp_path, SPINE_URL=server.url)
@@ -127,6 +134,7 @@ def test_check_finds_damage(tmp_path):
     ("body", "the words", "other ways", "it does not match its digest"),
     ("digest", None, b"\0" * 32, "its parent is not the one that it was packed from"),
 ], ids=["content", "link"])
+@needs_embedded_store("spine check reads its files")
 def test_check_reads_every_envelope(tmp_path, column, was, now, says):
     server = Server(tmp_path / "data").wait_until_ready()
     spine = Cli(tmp_path, SPINE_URL=server.url)
@@ -145,6 +153,7 @@ def test_check_reads_every_envelope(tmp_path, column, was, now, says):
     assert f"env-{1 if was else 2} of the space team: {says}" in result.json["problems"]
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_a_damaged_page_is_not_saved_as_if_it_were_sound(tmp_path):
     """The copy would have good checksums over what is wrong."""
     server = Server(tmp_path / "data").wait_until_ready()
@@ -158,6 +167,7 @@ def test_a_damaged_page_is_not_saved_as_if_it_were_sound(tmp_path):
     assert not (tmp_path / "backup.db").exists()
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_a_store_in_disorder_is_saved_and_said_to_be_damaged(tmp_path):
     server = Server(tmp_path / "data").wait_until_ready()
     spine = Cli(tmp_path, SPINE_URL=server.url)
@@ -170,6 +180,7 @@ def test_a_store_in_disorder_is_saved_and_said_to_be_damaged(tmp_path):
     assert (tmp_path / "backup.db").exists()
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_a_backup_is_checked_where_it_lies(server, spine, tmp_path):
     sent = spine.ok("send", "--to", "coder", "Go.", "--from", "analyst")
     assert sent.out.startswith("ho-")
@@ -196,6 +207,7 @@ def test_a_backup_is_checked_where_it_lies(server, spine, tmp_path):
     assert spine("check", "backup.db", "--data", "x").code == USAGE
 
 
+@needs_embedded_store("backups are copies of its files")
 @pytest.mark.parametrize("name", ["file:backup.db", ":memory:", "file:x?mode=memory", "a b%20c#d"])
 def test_a_file_may_have_any_name(tmp_path, name):
     server = Server(tmp_path / name).wait_until_ready()
@@ -257,6 +269,14 @@ def test_a_round_trip_preserves_everything(spine):
     after = sorted(map(kept, map(json.loads, spine.ok("export", env=copy).out.splitlines())), key=lambda m: m["id"])
     assert after == before
     assert {m["state"] for m in before} == {"active", "superseded", "expired"}
+
+
+def test_an_export_is_imported_without_a_warning(spine):
+    stored(spine, "plain")
+    stored(spine, "pay\u200bment")
+    lines = spine.ok("export").out
+    assert '"origin"' in lines and '"flags"' in lines
+    assert spine.ok("import", stdin=lines, env={"SPINE_SPACE": "quiet-copy"}).err == ""
 
 
 def test_an_export_names_what_is_superseded_before_what_supersedes_it(spine):
@@ -443,6 +463,15 @@ def test_links_to_forgotten_memories_do_not_stop_an_import(spine):
     lines = spine.ok("export").out
     document = spine.ok("import", "--json", stdin=lines, env={"SPINE_SPACE": "unlinked-copy"}).json
     assert (document["imported"], document["links_dropped"], document["reactivated"]) == (2, 1, 1)
+
+
+def test_links_to_memories_that_one_answer_has_no_room_for_are_kept(spine):
+    old = [stored(spine, stdin=f"{number} " + "a" * 255000) for number in range(34)]
+    lines = "".join(json.dumps({"id": f"ms-{1000 + at}", "content": "new", "supersedes": id}) + "\n"
+        for at, id in enumerate(old))
+    document = spine.ok("import", "--json", stdin=lines).json
+    assert (document["imported"], document["links_dropped"]) == (34, 0)
+    assert [read(spine, f"ms-{1000 + at}")["supersedes"] for at in range(34)] == old
 
 
 def test_lines_without_an_author_get_the_one_that_was_given(spine):

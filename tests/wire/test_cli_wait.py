@@ -7,6 +7,7 @@ import subprocess
 import pytest
 from api import Api, wait_until
 
+from delivery import waiting_calls
 from cli import Cli, Fake, answer, hang_up, offline, spine  # noqa: F401
 from cli import FAILED, UNREACHABLE
 from cli_delivery import nothing_is_left_running, sent, start, state, taken  # noqa: F401
@@ -19,7 +20,7 @@ def waiting(server, space, count=1):
     """Until so many calls wait at the server."""
     api = Api(server.address, space)
     wait_until(
-        lambda: f"\nspine_waiting_calls {count}\n" in api.call("GET", "/metrics").data.decode(), f"{count} calls wait"
+        lambda: waiting_calls(api.call("GET", "/metrics").data.decode()) == count, f"{count} calls wait"
     )
     api.close()
 

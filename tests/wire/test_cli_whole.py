@@ -8,8 +8,10 @@ import pytest
 from api import wait_until
 from delivery import Desk
 from server import binary
+import stores
 
 ROWS = ("memory", "envelope", "handoff")
+STATES = {"queued", "delayed", "leased", "working", "acked", "completed", "parked", "expired", "discarded"}
 SHOWN = {
     "space": ("guard", "locked", "trust_floor", "keep_handoffs_s", "keep_events_s", "memories", "handoffs_pruned"),
     "agent": ("name", "max_attempts", "max_tokens", "description", "fallbacks", "ack_timeout_s"),
@@ -75,15 +77,29 @@ def fill(desk):
     desk.settle("ack", desk.take("at-work"), work_lease_s=600)
     desk.ok("POST", "/v1/channels/news/publish", {"envelope_id": desk.pack("reader")})
     desk.settle("ack", desk.take("reader"))
+    desk.send("later")
+    desk.settle("nack", desk.take("later"), reason="not now", delay_s=3600)     # delayed
+    assert desk.deliver(desk.pack("nobody"), wait_s=0.05).status == 504         # expired
+    desk.send("refuser")
+    desk.settle("reject", desk.take("refuser"), reason="over")
+    last = desk.ok("GET", "/v1/parked?agent=refuser")["parked"][0]["id"]
+    desk.ok("POST", "/v1/parked/discard", {"ids": [last], "why": "over"})       # discarded
     return root, child, held
 
 
 @pytest.fixture
-def two(start):
-    servers = [start().wait_until_ready() for _ in range(2)]
+def two(start, request):
+    embedded = getattr(request, "param", None)
+    servers = [start(is_embedded=embedded == way).wait_until_ready() for way in ("from", "to")]
     return [(server, Desk(server.address, "moved")) for server in servers]
 
 
+# On PostgreSQL a space is moved between the two kinds of store as well, both ways.
+each_way = pytest.mark.parametrize("two", [None, *(["from", "to"] if stores.SERVER else [])], indirect=True,
+                                   ids=lambda way: f"{way} the embedded store" if way else "same kind")
+
+
+@each_way
 def test_a_space_that_is_moved_is_the_same_space(two):
     (old, there), (new, here) = two
     root, child, held = fill(there)
@@ -92,7 +108,7 @@ def test_a_space_that_is_moved_is_the_same_space(two):
     assert done.returncode == 0, done.stderr
     again = export(new, "moved")
     assert lines_of(again) == lines_of(whole)
-    assert {row["state"] for row in rows_of(whole, "handoff")} == {"completed", "queued", "parked", "leased", "working", "acked"}
+    assert {row["state"] for row in rows_of(whole, "handoff")} == STATES
     # Digests are of what was moved.
     for envelope in rows_of(whole, "envelope"):
         assert here.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")["verdict"] == "intact"
@@ -115,6 +131,7 @@ def test_a_space_that_is_moved_is_the_same_space(two):
     assert int(here.pack("worker", "more")[4:]) > max(int(row["id"][4:]) for row in rows_of(whole, "envelope"))
 
 
+@each_way
 def test_a_space_is_moved_back(two):
     (old, there), (new, here) = two
     fill(there)
@@ -124,11 +141,12 @@ def test_a_space_is_moved_back(two):
     assert lines_of(export(old, "moved")) == lines_of(export(new, "moved"))
 
 
+@each_way
 def test_a_space_is_moved_to_another_kind_of_store_and_back(two, start):
     """The other one is the store in memory."""
     (old, there), (new, here) = two
     fill(there)
-    other = start("--data", "ram:moved")    # it has no directory to say in where it serves
+    other = start("--data", "ram:moved", is_embedded=True)    # it has no directory to say in where it serves
     wait_until(lambda: '"url":"' in other.log.read_text(), "it serves")
     other.url = re.search(r'"url":"([^"]+)"', other.log.read_text()).group(1)
     assert cli(other, "moved", "import", input=export(old, "moved")).returncode == 0
@@ -136,6 +154,7 @@ def test_a_space_is_moved_to_another_kind_of_store_and_back(two, start):
     assert lines_of(export(other, "moved")) == lines_of(export(old, "moved")) == lines_of(export(new, "moved"))
 
 
+@each_way
 def test_an_import_that_was_broken_off_goes_on(two):
     (old, there), (new, here) = two
     fill(there)
@@ -147,6 +166,7 @@ def test_an_import_that_was_broken_off_goes_on(two):
     assert lines_of(export(new, "moved")) == lines_of(whole)
 
 
+@each_way
 def test_what_was_pruned_is_moved_as_what_is_left_of_it(two):
     (old, there), (new, here) = two
     root, child, _ = fill(there)

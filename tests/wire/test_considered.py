@@ -5,6 +5,7 @@ import contextlib
 import pytest
 
 from database import connect as open_database
+from database import unprotected
 from envelopes import Api, api  # noqa: F401
 from server import Server
 
@@ -29,7 +30,7 @@ def running(data):
     try:
         yield Api(server, "default")
     finally:
-        server.kill()
+        server.discard()
 
 
 def fill(api, count=6):
@@ -210,10 +211,8 @@ def test_an_envelope_that_was_packed_before_it_was_recorded_says_so(tmp_path):
         envelope = api.handoff(summary=f"{QUESTION}, see ms-902", task="wind", include_recent=2)
         assert considered(api, envelope)["recorded"] is True
     with open_database(data / "spine.db") as db:
-        trigger = db.execute("SELECT sql FROM sqlite_master WHERE name = 'envelope_is_immutable'").fetchone()[0]
-        db.execute("DROP TRIGGER envelope_is_immutable")
-        db.execute("UPDATE envelope SET considered = NULL")
-        db.execute(trigger)
+        with unprotected(db, "envelope"):
+            db.execute("UPDATE envelope SET considered = NULL")
     with running(data) as api:
         answer = considered(api, envelope)
         assert answer.keys() == {"envelope", "recorded", "considered"} and answer["recorded"] is False

@@ -13,10 +13,13 @@ import pytest
 from api import Api, wait_until
 from delivery import Desk
 from server import Server, StartError, binary
+from stores import needs_embedded_store
 
 FLIPS = int(os.environ.get("SPINE_DAMAGE_FLIPS", "60"))
 SEED = int(os.environ.get("SPINE_DAMAGE_SEED", "1"))
 PAGE, FRAME, LOG_HEADER = 4096, 4120, 32
+pytestmark = needs_embedded_store("it is about damaged files")
+
 DATABASE, LOG, NOTE = "spine.db", "spine.db-wal", "spine.db-extent"
 LONG = {"ack_timeout_s": 3600, "queue_timeout_s": 86400}
 
@@ -94,7 +97,7 @@ class Store:
         server = Server(copy).wait_until_ready()
         api = Api(server.address)
         self.answers = {path: ask(api, path) for path in questions(api)}
-        server.kill()
+        server.discard()
         self.in_log = self.pages_of_log()
 
     def copy(self):
@@ -142,8 +145,7 @@ def assert_nothing_else_is_shown(store, data, what):
                 assert (status, answer) == good, (what, path)
         api.close()
     finally:
-        if server.process.poll() is None:
-            server.kill()
+        server.discard()
     return refused
 
 

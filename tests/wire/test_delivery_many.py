@@ -130,10 +130,10 @@ def test_a_publish_goes_to_ten_thousand_subscribers_at_most(start):
     with database:
         (space, settings), (channel,) = database.execute("SELECT space, settings FROM agent WHERE name = 'first'").fetchone(), \
             database.execute("SELECT id FROM channel").fetchone()
-        for number in range(10000):
-            agent = database.execute("INSERT INTO agent (space, name, settings, created_at, updated_at) VALUES (?, ?, ?, 1, 1)",
-                                     (space, f"agent-{number}", settings)).lastrowid
-            database.execute("INSERT INTO subscriber (channel, agent, created_at) VALUES (?, ?, 1)", (channel, agent))
+        database.executemany("INSERT INTO agent (id, space, name, settings, created_at, updated_at) VALUES (?, ?, ?, ?, 1, 1)",
+                             [(100 + number, space, f"agent-{number}", settings) for number in range(10000)])
+        database.executemany("INSERT INTO subscriber (channel, agent, created_at) VALUES (?, ?, 1)",
+                             [(channel, 100 + number) for number in range(10000)])
     database.close()
     desk = Desk(start(data=server.data).wait_until_ready().address)
     problem = desk.refused(422, "too_large", "POST", "/v1/channels/all/publish", {"envelope_id": envelope}, field="receivers")

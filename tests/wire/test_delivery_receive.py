@@ -4,8 +4,10 @@ import itertools
 import time
 
 import pytest
-from delivery import RawCall
 from api import wait_until
+from database import connect as open_database
+from database import unprotected
+from delivery import Desk, RawCall
 
 RECEIVED_MEMBERS = ["lease", "lease_expires_at", "redelivered"]
 
@@ -240,3 +242,20 @@ def test_bad_input_is_named_and_takes_nothing(desk, field, value, code):
 def test_a_name_that_is_none_is_refused(desk):
     desk.refused(422, "too_large", "POST", f"/v1/agents/{'x' * 129}/receive", {}, field="agent")
     desk.refused(422, "invalid_field", "POST", "/v1/agents/a%0Ab/receive", {}, field="agent")
+
+
+def test_a_handoff_whose_envelope_cannot_be_read_is_given_with_the_reason_and_the_others_whole(start):
+    server = start().wait_until_ready()
+    desk = Desk(server.address)
+    handoffs = [desk.send() for _ in range(3)]
+    assert server.terminate() == 0
+    with open_database(server.data / "spine.db") as database:
+        with unprotected(database, "envelope"):
+            database.execute("UPDATE envelope SET body = '{}' WHERE id & 1099511627775 = 2")
+    server = start(data=server.data).wait_until_ready()
+    desk = Desk(server.address)
+    got = desk.receive(max=3, format="both")
+    assert [one["id"] for one in got] == [one["id"] for one in handoffs]
+    assert [one["envelope"] is None for one in got] == [False, True, False]
+    assert got[1]["problem"] and "problem" not in got[0]
+    desk.settle("reject", got[1], reason="it cannot be read")

@@ -90,6 +90,7 @@ SPELLINGS = [
     {"security": ["no_plain_text_credentials"]}, {"security": [["no cleartext passwords"]]}, {"security": "no\u00a0plaintext\u2011credentials"},
     {"security": {"no_plaintext_credentials": True}}, {"security": {"credentials": "none"}}, {"no plaintext credentials": True}, {"no_plaintext_credentials": "yes"},
     {"credentials": "none"}, {"credentials": "None."}, {"credentials": ["none"]}, {"credentials": []}, {"credentials": False}, {"credentials": "no plaintext"},
+    {"security": "no passwords"}, {"security": "Never share passwords."}, {"security": "do not pass passwords"}, {"security": "no plaintext creds"},
     {"credentials": "not in plain text"}, {"credential": "REDACTED"}, {"secrets": "mask"}, {"no-secrets": True},
 ]
 
@@ -110,6 +111,11 @@ def test_to_refuse_has_many_words(api, word):
 @pytest.mark.parametrize("constraints,warned", [
     ({"security": "stay in the VPN"}, "constraints.security"), ({"Credentials": "careful"}, "constraints.Credentials"), ({"security": True}, "constraints.security"),
     ({"credentials": {"handle": "with care"}}, "constraints.credentials"), ({"security": "no plaintext credentials", "credentials": "refuze"}, "constraints.credentials"),
+    ({"policy": "no plaintext credentials"}, "constraints.policy"), ({"rules": ["be kind", "no-plaintext-credentials"]}, "constraints.rules"),
+    ({"Security Policy": {"text": "Never share passwords."}}, "constraints.Security Policy"), ({"passwords": "none"}, "constraints.passwords"),
+    ({"creds": "redact"}, "constraints.creds"), ({"allow_plaintext_credentials": False}, "constraints.allow_plaintext_credentials"),
+    ({"no plaintext credentials": None}, "constraints.no plaintext credentials"), ({"no_plaintext_credentials": False}, None),
+    ({"policy": "no plaintext credentials", "credentials": "redact"}, None), ({"password_rules": "at least 12 letters"}, None), ({"tokens": "none"}, None),
     ({"security": "no plaintext credentials"}, None), ({"credentials": "allowed"}, None), ({"tone": "secure"}, None), ({"credentials": "redact", "security": "stay in the VPN"}, None),
 ], ids=json.dumps)
 def test_what_the_guard_does_not_understand_is_not_silent(api, constraints, warned):
@@ -203,3 +209,56 @@ def test_a_large_answer_and_answers_beside_a_receive_are_guarded(api):
         result = api.ok("GET", f"/v1/handoffs/{handoff}")["result"]
         assert isinstance(result, str)
         assert SECRET not in result and "[redacted: github_token]" in result
+
+
+WHY = f"{SECRET} has expired"
+
+
+def queued(api, constraints):
+    body = {"envelope": {"from": "a", "target_agent": "b", "task_summary": "go", "constraints": constraints, "include_recent": 0}}
+    return api.call("POST", "/v1/handoffs", body)[1]["id"]
+
+
+def parked(api, constraints):
+    envelope = api.handoff(constraints=constraints)
+    return api.ok("POST", f"/v1/envelopes/{envelope['id']}/park", {"reason": "later"}, status=201)["id"]
+
+
+@pytest.mark.parametrize("ready,path,fields", [
+    (queued, "/v1/handoffs/{id}/cancel", {}), (queued, "/v1/handoffs/{id}/move", {"to": "c"}),
+    (parked, "/v1/parked/{id}/redrive", {}), (parked, "/v1/parked/{id}/reroute", {"to": "c"}), (parked, "/v1/parked/{id}/discard", {}),
+    (queued, "/v1/queued/cancel", {"ids": True}), (parked, "/v1/parked/discard", {"ids": True}), (parked, "/v1/parked/redrive", {"ids": True}),
+    (parked, "/v1/parked/reroute", {"ids": True, "reroute_to": "c"}),
+], ids=lambda value: value.replace("/", ".") if isinstance(value, str) else "")
+def test_why_something_was_decided_is_guarded(api, ready, path, fields):
+    for constraints in ({"credentials": "refuse"}, GUARDED, {}):
+        handoff = ready(api, constraints)
+        body = {**fields, "why": WHY, "by": "kim"}
+        if "ids" in body:
+            body["ids"] = [handoff]
+        if constraints.get("credentials") != "refuse":
+            done = api.call("POST", path.format(id=handoff), body)
+            assert done[0] in (200, 202) and not (done[1] or {}).get("refused"), done
+        elif "ids" in body:
+            refused = api.ok("POST", path, body)["refused"]
+            assert [one["code"] for one in refused] == ["credentials_found"] and SECRET not in json.dumps(refused)
+        else:
+            problem = api.refused("credentials_found", "POST", path.format(id=handoff), body)
+            assert problem["field"] == "why" and SECRET not in json.dumps(problem)
+        seen = json.dumps([api.ok("GET", f"/v1/handoffs/{handoff}"), api.ok("GET", "/v1/audit?page_size=1000")])
+        assert (SECRET in seen) is (not constraints), constraints
+
+
+def test_why_something_is_parked_quarantined_or_waived_is_guarded(api):
+    api.ok("PUT", "/v1/space", {"guard": "redact"})
+    envelope = api.handoff(constraints={"region": "eu"}, task="guarded")
+    api.ok("POST", f"/v1/envelopes/{envelope['id']}/park", {"reason": WHY}, status=201)
+    memory = api.ok("POST", "/v1/memories", {"content": "x"}, status=201)
+    api.ok("POST", "/v1/quarantine", {"ids": [memory["id"]], "why": WHY, "by": "kim"})
+    waived = api.call("POST", "/v1/tasks/guarded/waive", {"key": "region", "reason": WHY}, **{"Spine-Person": "kim"})
+    assert waived[0] in (200, 201), waived
+    told = api.ok("GET", "/v1/audit?page_size=1000")["entries"]
+    seen = json.dumps([told, api.ok("GET", "/v1/parked"), api.ok("GET", "/v1/tasks/guarded")])
+    assert SECRET not in seen
+    blanked = {one["action"] for one in told if "[redacted: github_token]" in (one["note"] or "")}
+    assert blanked == {"handoff.park", "memory.quarantine", "constraint.waive"}, told

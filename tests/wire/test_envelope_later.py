@@ -6,8 +6,10 @@ from datetime import datetime, timedelta, timezone
 
 from api import wait_until
 from database import connect as open_database
+from database import unprotected
 from envelopes import Api, api, canonical, digest_of
 from server import Server, binary
+import stores
 
 
 def test_missing_says_why(api):
@@ -92,9 +94,9 @@ def test_verify_names_the_first_envelope_that_does_not_match(tmp_path):
     assert api.ok("GET", f"/v1/envelopes/{last['id']}/verify") == {
         "id": last["id"], "ok": True, "verdict": "intact", "checked": 3, "first_bad": None}
     with open_database(server.data / "spine.db") as db:
-        db.execute("DROP TRIGGER envelope_is_immutable")
-        db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE body LIKE ? AND body LIKE '%original%' AND parent = 0",
-                   (f'%"id":"{root["id"]}"%"space":"{api.space}"%',))
+        with unprotected(db, "envelope"):
+            db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE body LIKE ? AND parent = 0",
+                       (f'%"id":"{root["id"]}"%"space":"{api.space}"%',))
     verdict = api.ok("GET", f"/v1/envelopes/{last['id']}/verify")
     assert verdict["ok"] is False and verdict["first_bad"] == root["id"] and verdict["verdict"] == "damaged"
     assert api.ok("GET", f"/v1/envelopes/{root['id']}/verify")["ok"] is False
@@ -111,19 +113,22 @@ def test_what_is_left_of_an_envelope_is_verified_when_a_text_is_forgotten(tmp_pa
 
     def verdict(envelope):
         answer = api.ok("GET", f"/v1/envelopes/{envelope['id']}/verify")
-        checked = subprocess.run([str(binary()), "check", "--data", str(server.data), "--json"], capture_output=True, text=True)
-        bad = [problem.split()[0] for problem in json.loads(checked.stdout)["problems"]]
-        return answer["verdict"], answer["ok"], answer["first_bad"], bad
+        return answer["verdict"], answer["ok"], answer["first_bad"]
 
-    assert verdict(root) == ("forgotten", True, None, [])
+    def check_finds(*ids):
+        if stores.SERVER:
+            return True
+        done = subprocess.run([str(binary()), "check", "--data", str(server.data), "--json"], capture_output=True, text=True)
+        return [problem.split()[0] for problem in json.loads(done.stdout)["problems"]] == [*ids]
+
+    assert verdict(root) == ("forgotten", True, None) and check_finds()
     with open_database(server.data / "spine.db") as db:
-        db.execute("DROP TRIGGER envelope_is_immutable")
-        db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE parent = 0")
-    assert verdict(root) == ("damaged", False, root["id"], [root["id"]])
-    assert verdict(last) == ("damaged", False, root["id"], [root["id"]])
+        with unprotected(db, "envelope"):
+            db.execute("UPDATE envelope SET body = replace(body, 'original', 'tampered') WHERE parent = 0")
+    assert verdict(root) == verdict(last) == ("damaged", False, root["id"]) and check_finds(root["id"])
     # An envelope that was packed before there was a digest of its body cannot be told from a whole one.
     with open_database(server.data / "spine.db") as db:
-        db.execute("UPDATE envelope SET body_digest = NULL")
-    db.close()
-    assert verdict(root) == ("forgotten", True, None, [])
+        with unprotected(db, "envelope"):
+            db.execute("UPDATE envelope SET body_digest = NULL")
+    assert verdict(root) == ("forgotten", True, None) and check_finds()
     assert server.terminate() == 0

@@ -14,7 +14,8 @@ import pytest
 from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
 from database import connect as open_database
 from delivery import Background, Desk
-from server import Server, binary
+from server import Server, binary, check_store
+from stores import needs_embedded_store
 from trigger import ABORT, IGNORE, trigger
 
 DAMAGED = 6  # of `spine --help`: the store failed
@@ -57,8 +58,7 @@ def start_with(strace, tmp_path, monkeypatch):
 
     yield run
     for server in running:
-        if server.process.poll() is None:
-            server.kill()
+        server.discard()
 
 
 def verify(data, acknowledged):
@@ -70,10 +70,10 @@ def verify(data, acknowledged):
         assert api.get(memory_id)["content"] == content
     api.store("it goes on")
     assert server.terminate() == 0
-    checked = subprocess.run([str(binary()), "check", "--data", str(data)], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    check_store(data)
 
 
+@needs_embedded_store("the server itself syncs nothing")
 def test_after_a_failed_fsync_no_write_is_acknowledged_and_the_server_says_so(start_with):
     """One single fdatasync fails. It would succeed the next time: nobody may believe that."""
     server = start_with("fdatasync:error=EIO:when=5")
@@ -113,6 +113,7 @@ def test_after_a_failed_fsync_no_write_is_acknowledged_and_the_server_says_so(st
     verify(server.data, acknowledged)
 
 
+@needs_embedded_store("the server itself syncs nothing")
 def test_a_write_whose_outcome_is_not_known_is_settled_by_its_key(start_with):
     """Its log is on the disk though its sync failed: after the restart the same key brings the same memory, once."""
     server = start_with("fdatasync:error=EIO:when=5")
@@ -136,6 +137,7 @@ def test_a_write_whose_outcome_is_not_known_is_settled_by_its_key(start_with):
     assert server.terminate() == 0
 
 
+@needs_embedded_store("the server itself syncs nothing")
 def test_under_load_everything_acknowledged_before_a_failed_fsync_is_there_after_a_restart(start_with):
     server = start_with("fdatasync:error=EIO:when=25+")
     acknowledged, lock = {}, threading.Lock()
@@ -168,6 +170,7 @@ def test_under_load_everything_acknowledged_before_a_failed_fsync_is_there_after
     verify(server.data, acknowledged)
 
 
+@needs_embedded_store("the server itself syncs nothing")
 def test_what_is_being_committed_when_the_signal_comes_is_answered(start_with):
     """Each commit takes a third of a second; the signal comes in the middle of it."""
     server = start_with("fdatasync:delay_enter=300000")
@@ -191,6 +194,7 @@ def test_what_is_being_committed_when_the_signal_comes_is_answered(start_with):
     verify(server.data, acknowledged)
 
 
+@needs_embedded_store("the server itself syncs nothing")
 def test_readers_do_not_wait_for_a_slow_disk(start_with):
     server = start_with("fdatasync:delay_enter=600000")
     writer, api = Api(server.address), Api(server.address)
@@ -208,6 +212,7 @@ def test_readers_do_not_wait_for_a_slow_disk(start_with):
 # --- Somebody else writes ---------------------------------------------------------------------------
 
 
+@needs_embedded_store("it is about the lock of its file")
 def test_while_another_program_holds_the_lock_writes_are_refused_for_now(start):
     server = start().wait_until_ready()
     api = Api(server.address)
@@ -269,6 +274,7 @@ def test_a_row_that_is_gone_fails_its_request_alone(start):
     assert_goes_on(server, desk)
 
 
+@needs_embedded_store("on PostgreSQL what is new in a transaction is written once, as it is at its end: there is no row to be gone")
 def test_who_waits_and_finds_a_row_gone_is_answered_alone(start):
     """The receiver is served in the sender's transaction: the sender is not to blame."""
     server = start().wait_until_ready()
@@ -324,6 +330,7 @@ def fill(place, leave):
     (place / "filler").write_bytes(b"x" * max(room, 0))
 
 
+@needs_embedded_store("it is about the disk of the server")
 def test_a_full_disk_is_507_nothing_is_half_applied_and_it_works_again_with_room(small_disk):
     server = Server(small_disk / "data").wait_until_ready()
     api = Api(server.address)
@@ -361,6 +368,7 @@ def test_a_full_disk_is_507_nothing_is_half_applied_and_it_works_again_with_room
     verify(server.data, acknowledged)
 
 
+@needs_embedded_store("it is about the disk of the server")
 def test_on_a_full_disk_forgetting_is_refused_or_done_but_never_half(small_disk):
     server = Server(small_disk / "data").wait_until_ready()
     api = Api(server.address)
@@ -384,6 +392,7 @@ def test_on_a_full_disk_forgetting_is_refused_or_done_but_never_half(small_disk)
     verify(server.data, {})
 
 
+@needs_embedded_store("it is about the disk of the server")
 def test_the_limit_on_the_size_of_a_file_is_a_full_disk(start, tmp_path, monkeypatch):
     """The system would end the process with a signal."""
     real, wrapper = binary(), tmp_path / "wrapper"

@@ -1,14 +1,13 @@
 """Answers that were kept for an Idempotency-Key leave when their time is over, though nobody writes any more."""
 
-import sqlite3
-
 from api import Api, wait_until
+from database import look
 
 KEYS = 600  # more than one step takes
 
 
 def count(server):
-    with sqlite3.connect(f"file:{server.data}/spine.db?mode=ro", uri=True) as db:
+    with look(server.data / "spine.db") as db:
         return db.execute("SELECT count(*) FROM reply").fetchone()[0]
 
 

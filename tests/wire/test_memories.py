@@ -586,8 +586,20 @@ def test_forgetting_leaves_a_tombstone(api):
     assert api.count() == 0
 
 
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_any_memory_of_a_batch_can_be_forgotten(api, which):
+    """With its author, who stands in the event of the batch."""
+    batch = {"memories": [{"content": f"memory {number}", "agent": "zqbatch"} for number in range(3)]}
+    made = api.ok("POST", "/v1/memories/batch", batch, {"Spine-Agent": "zqbatch"}, 201)["memories"]
+    assert api.forget(made[which]["id"])["state"] == "forgotten"
+    stored = [entry for entry in api.ok("GET", "/v1/audit")["entries"] if entry["action"] == "memory.store"]
+    assert [entry["actor"] for entry in stored] == [None], stored
+    for other in made:
+        assert api.forget(other["id"])["state"] == "forgotten"
+
+
 def test_forgetting_removes_the_author_everywhere(start, tmp_path):
-    """From the tombstone, the history, and the bytes of the file; who forgot it stays."""
+    """From the tombstone, the history, envelopes, and the bytes of the file; who forgot it stays."""
     server = start().wait_until_ready()
     api = Api(server.address, "authors")
     api.call("POST", "/v1/memories", {"content": "one", "agent": "zqauthor", "id": "ms-7"})
@@ -596,8 +608,20 @@ def test_forgetting_removes_the_author_everywhere(start, tmp_path):
     many = [{"content": f"batch {n}", "agent": "zqbatch"} for n in range(3)]
     batch = api.ok("POST", "/v1/memories/batch", {"memories": many}, status=201)
     other = api.call("POST", "/v1/memories", {"content": "stays", "agent": "other"}).json
-    for memory in ["ms-7", *[one["id"] for one in batch["memories"]]]:
+    refs = ["ms-7", *[one["id"] for one in batch["memories"]], other["id"]]
+    order = {"from": "a", "target_agent": "b", "task_summary": "go on", "refs": refs}
+    packed = api.ok("POST", "/v1/envelopes", order, status=201)
+    authors = {ref["id"]: ref["agent"] for ref in packed["memory"]["refs"]}
+    assert authors["ms-7"] == "zqauthor" and authors[other["id"]] == "other", authors
+    assert api.ok("GET", f"/v1/envelopes/{packed['id']}") == packed
+    assert api.ok("GET", f"/v1/envelopes/{packed['id']}/verify")["verdict"] == "intact"
+    for memory in refs[:-1]:
         assert api.call("DELETE", f"/v1/memories/{memory}", None, {"Spine-Agent": "forgetter"}).status == 200
+    left = api.ok("GET", f"/v1/envelopes/{packed['id']}")
+    assert {ref["agent"] for ref in left["memory"]["refs"]} == {None, "other"}, left["memory"]["refs"]
+    assert api.ok("GET", f"/v1/envelopes/{packed['id']}/verify")["verdict"] == "forgotten"
+    prompt = api.call("GET", f"/v1/envelopes/{packed['id']}?format=prompt").data
+    assert b"zqauthor" not in prompt and b"zqbatch" not in prompt and b"other" in prompt
     entries = api.ok("GET", "/v1/audit?page_size=100")["entries"]
     actors = [(entry["action"], entry["object"], entry["actor"]) for entry in entries]
     assert ("memory.store", "ms-7", None) in actors and ("memory.update", "ms-7", None) in actors, actors

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from api import Api, wait_until
 from server import StartError, binary
+from stores import needs_embedded_store
 
 
 def move(data, name):
@@ -61,6 +62,7 @@ def test_a_second_server_is_refused_though_the_lock_file_is_gone(start, change):
     start(data=server.data).wait_until_ready()
 
 
+@needs_embedded_store("it is about its files")
 @pytest.mark.parametrize("change", [move, delete])
 def test_a_second_server_is_refused_though_the_database_is_gone_from_its_place(start, change):
     """It would begin with an empty store, under the eyes of the first."""
@@ -71,6 +73,7 @@ def test_a_second_server_is_refused_though_the_database_is_gone_from_its_place(s
     assert "is using the data directory" in refusal(start, server.data)
 
 
+@needs_embedded_store("it is about its files")
 @pytest.mark.parametrize("how", ["moved", "linked"])
 def test_a_second_server_is_refused_on_the_same_database_elsewhere(start, tmp_path, how):
     server = start().wait_until_ready()
@@ -104,6 +107,7 @@ def spine(*arguments):
     return subprocess.run([str(binary()), *map(str, arguments)], capture_output=True, text=True)
 
 
+@needs_embedded_store("backups are copies of its files")
 def test_backup_and_check_run_beside_a_server_and_a_restore_does_not(start, tmp_path):
     server = start().wait_until_ready()
     check_goes_on(server)

@@ -1,12 +1,11 @@
 """What a space may have at most: new work beyond it is refused, what was accepted is not, and the count is always right."""
 
-import subprocess
 
 import pytest
 
 from api import check_problem, wait_until
 from delivery import Desk
-from server import binary
+from server import check_store
 
 
 def limit(api, **quotas):
@@ -27,12 +26,6 @@ def refused(api, method, path, body, field, headers=None):
     assert "nothing was changed" in problem["detail"] and f"quota_{field}" in problem["detail"]
     assert {name: one["used"] for name, one in quotas(api).items()} == before
     return answer
-
-
-def check(server):
-    """The store's own check counts everything anew."""
-    done = subprocess.run([binary(), "check", "--data", str(server.data)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_without_a_quota_there_is_no_limit(api):
@@ -164,7 +157,7 @@ def test_the_counts_are_right_after_everything_that_changes_them(start):
     before = quotas(desk)
     assert before["handoffs_per_minute"]["used"] >= 3 and before["agents"]["used"] == 1
     assert server.terminate() == 0
-    check(server)
+    check_store(server.data)
     desk = Desk(start(data=server.data).wait_until_ready().address, "counted")
     after = quotas(desk)
     assert {**after, "handoffs_per_minute": None} == {**before, "handoffs_per_minute": None}

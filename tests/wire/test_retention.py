@@ -1,13 +1,13 @@
 """What has ended goes when its time is over; what is left says that it was there, and nothing else is lost."""
 
 import json
-import sqlite3
 import subprocess
 
 import pytest
 from api import wait_until
+from database import look
 from delivery import Desk
-from server import binary
+from server import binary, check_store
 
 JSON = {"Accept": "application/json"}
 
@@ -65,7 +65,7 @@ def test_what_has_ended_is_pruned_and_its_chain_can_still_be_followed(chain):
         verdict = desk.ok("GET", f"/v1/envelopes/{envelope}/verify")
         assert (verdict["ok"], verdict["verdict"], verdict["checked"], verdict["first_bad"]) == (True, "pruned", count, None)
     assert desk.ok("GET", f"/v1/envelopes/{env3}")["lineage"]["parent"] == env2
-    with sqlite3.connect(f"file:{desk.data}/spine.db?mode=ro", uri=True) as db:
+    with look(desk.data / "spine.db") as db:
         left = db.execute("SELECT p.id & 1099511627775, parent, hex(digest) FROM pruned_envelope p JOIN space s ON s.id = p.id >> 40 "
                           "WHERE s.name = ? ORDER BY p.id", (desk.space,)).fetchall()
     assert [(f"env-{num}", parent) for num, parent, _ in left] == [(env1, 0), (env2, int(env1[4:]))]
@@ -222,8 +222,7 @@ def test_the_server_says_it_for_spaces_that_do_not(start):
     status = desk.ok("GET", "/v1/status")["retention"]
     assert (status["handoffs_s"], status["handoffs_kept"], status["handoffs_pruned"]) == (1, 0, 1)
     assert server.terminate() == 0, server.log_tail()
-    check = subprocess.run([binary(), "check", "--data", str(server.data)], capture_output=True, text=True)
-    assert check.returncode == 0, check.stdout + check.stderr
+    check_store(server.data)
 
 
 def test_a_wrong_time_is_refused_and_changes_nothing(desk):
@@ -301,8 +300,7 @@ def test_a_kill_in_the_midst_of_pruning_loses_and_brings_back_nothing(start):
     wait_pruned(desk, *ends)
     assert [desk.state(h) for h in stays] == ["queued"] * 5
     assert again.terminate() == 0, again.log_tail()
-    check = subprocess.run([binary(), "check", "--data", str(again.data)], capture_output=True, text=True)
-    assert check.returncode == 0, check.stdout + check.stderr
+    check_store(again.data)
 
 
 def run_cli(server, space, *args):

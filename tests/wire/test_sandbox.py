@@ -14,7 +14,7 @@ import pytest
 from api import wait_until
 from certificates import wanted
 from server import binary
-from test_tls import Authority, files, log_lines
+from test_tls import Authority, log_lines
 
 LANDLOCK_CREATE_RULESET = 444  # the number is the same on every architecture
 VERSION_ONLY = 1
@@ -72,7 +72,7 @@ def serve_by_link(start, tmp_path, *options):
     outside.mkdir()
     authority = Authority(inside)
     authority.sign("server")
-    server = start(*files(authority), *options).wait_until_ready()
+    server = start(*authority.serving("server"), *options).wait_until_ready()
     shown = inside / "server.pem"
     (outside / "server.pem").write_bytes(shown.read_bytes())
     shown.unlink()

@@ -1,10 +1,15 @@
 """A space that is deleted is gone at once, for everybody; its rows follow, and nothing comes back."""
 
-import sqlite3
+import http.client
+import json
+import threading
 
 import pytest
 from api import Api, wait_until
+from database import look
 from delivery import Desk
+from keys import Keyed
+from server import Server
 
 # Every table that has rows of a space, and how to find them: by a key (space << 40 | number), or by the space's id.
 KEYS = {"memory": "id", "memory_version": "memory", "envelope": "id", "task": "id", "handoff": "id", "result": "handoff",
@@ -15,7 +20,7 @@ IDS = ("agent", "channel", "route", "alert", "event", "reply")
 
 def rows_of(data, space):
     """How many rows each table has of the space with this id."""
-    with sqlite3.connect(f"file:{data}/spine.db?mode=ro", uri=True) as db:
+    with look(data / "spine.db") as db:
         counts = {t: db.execute(f"SELECT count(*) FROM {t} WHERE {k} >> 40 = ?", (space,)).fetchone()[0] for t, k in KEYS.items()}
         counts |= {t: db.execute(f"SELECT count(*) FROM {t} WHERE space = ?", (space,)).fetchone()[0] for t in IDS}
         counts["space"] = db.execute("SELECT count(*) FROM space WHERE id = ?", (space,)).fetchone()[0]
@@ -25,7 +30,7 @@ def rows_of(data, space):
 
 
 def id_of(data, name):
-    with sqlite3.connect(f"file:{data}/spine.db?mode=ro", uri=True) as db:
+    with look(data / "spine.db") as db:
         return db.execute("SELECT id FROM space WHERE name = ?", (name,)).fetchone()[0]
 
 
@@ -118,7 +123,7 @@ def test_events_and_agents_never_get_an_id_twice(desk, server):
     page = desk.ok("GET", "/v1/events?after=0&limit=1000", headers={"Accept": "application/json"})
     last = int(page["events"][-1]["id"])
     space = id_of(server.data, desk.space)
-    with sqlite3.connect(f"file:{server.data}/spine.db?mode=ro", uri=True) as db:
+    with look(server.data / "spine.db") as db:
         agent = db.execute("SELECT max(id) FROM agent").fetchone()[0]
     delete(desk, desk.space)
     wait_until(lambda: rows_of(server.data, space) == {}, "nothing of the space is left")
@@ -126,7 +131,7 @@ def test_events_and_agents_never_get_an_id_twice(desk, server):
     desk.ok("PUT", "/v1/agents/somebody", {})
     page = desk.ok("GET", "/v1/events?after=0", headers={"Accept": "application/json"})
     assert int(page["events"][0]["id"]) > last
-    with sqlite3.connect(f"file:{server.data}/spine.db?mode=ro", uri=True) as db:
+    with look(server.data / "spine.db") as db:
         assert db.execute("SELECT max(id) FROM agent").fetchone()[0] > agent
 
 
@@ -151,3 +156,110 @@ def test_a_restart_in_the_midst_of_it_goes_on(start, steps):
     wait_until(lambda: rows_of(again.data, space) == {}, "nothing of the space is left")
     assert Desk(again.address, "kept").ids("query=zebra") == ["ms-1"]
     assert again.terminate() == 0, again.log_tail()
+
+
+# --- Keys ---
+
+
+@pytest.fixture
+def keyed(tmp_path):
+    running = Keyed(tmp_path / "data")
+    yield running
+    if running.server.process.poll() is None:
+        running.server.kill()
+
+
+def end_space(keyed, space, key=None):
+    answer = keyed.ask("DELETE", f"/v1/spaces/{space}?confirm={space}", key=key or keyed.root)
+    assert answer.status == 200, answer
+    return answer.json
+
+
+def spaces(keyed):
+    """How many memories each space has."""
+    return {one["name"]: one["memories"] for one in keyed.ask("GET", "/v1/spaces", key=keyed.root).json["spaces"]}
+
+
+def test_the_keys_of_a_space_go_with_it_and_do_not_open_one_of_its_name(keyed):
+    old, other, everywhere = keyed.key(space="tenant"), keyed.key(space="other"), keyed.key(space="*")
+    keyed.make(keyed.root, name="b", space="tenant", scopes=["admin"])
+    revoked = keyed.make(keyed.root, name="c", space="tenant")["id"]
+    assert keyed.ask("POST", f"/v1/keys/{revoked}/revoke", {"reason": "lost"}, keyed.root).status == 200
+    assert keyed.ask("POST", "/v1/memories", {"content": "theirs"}, old).status == 201
+    assert end_space(keyed, "tenant")["keys_revoked"] == 2
+    keyed.refused(401, "unauthorized", "GET", "/v1/memories", key=old)
+    made = keyed.ask("POST", "/v1/memories", {"content": "of others"}, everywhere, {"Spine-Space": "tenant"})
+    assert made.status == 201, made
+    for call in (("GET", "/v1/memories"), ("POST", "/v1/memories", {"content": "x"}), ("GET", "/v1/events")):
+        keyed.refused(401, "unauthorized", *call, key=old)
+    assert keyed.ask("GET", "/v1/memories", key=other).status == 200
+    listed = {one["id"]: one for one in keyed.ask("GET", "/v1/keys", key=keyed.root).json["keys"]}
+    assert all(one["revoked_at"] for one in listed.values() if one["space"] == "tenant"), listed
+    new = keyed.key(space="tenant")
+    assert [one["content"] for one in keyed.ask("GET", "/v1/memories", key=new).json["memories"]] == ["of others"]
+    assert keyed.server.terminate() == 0
+    keyed.server = Server(keyed.server.data).wait_until_ready()
+    keyed.refused(401, "unauthorized", "GET", "/v1/memories", key=old)
+    assert keyed.ask("GET", "/v1/memories", key=new).status == 200
+
+
+def test_the_key_that_deletes_its_own_space_is_answered_and_goes_too(keyed):
+    own = keyed.key(space="mine", scopes=["admin"])
+    assert end_space(keyed, "mine", own)["keys_revoked"] == 1
+    keyed.refused(401, "unauthorized", "GET", "/v1/memories", key=own)
+
+
+def test_the_keys_of_a_space_that_was_only_idle_stay(keyed):
+    key = keyed.key(space="quiet")
+    assert keyed.ask("POST", "/v1/memories", {"content": "long ago"}, key).status == 201
+    assert keyed.ask("PUT", "/v1/space", {"keep_idle_s": 1}, keyed.root, {"Spine-Space": "quiet"}).status == 200
+    wait_until(lambda: "quiet" not in spaces(keyed), "the idle space is gone")
+    made = keyed.ask("POST", "/v1/memories", {"content": "back again"}, key)
+    assert made.status == 201 and made.json["id"] == "ms-1", made
+
+
+def test_streams_and_polls_of_its_keys_end(keyed):
+    own, answers = keyed.key(space="mine"), {}
+
+    def call(name, *args, **more):
+        answers[name] = keyed.ask(*args, **more)
+
+    calls = [threading.Thread(target=call, args=("stream", "GET", "/v1/events"), kwargs={"key": own}, daemon=True),
+             threading.Thread(target=call, args=("poll", "POST", "/v1/agents/ann/receive", {"wait_s": 60}, own), daemon=True)]
+    for thread in calls:
+        thread.start()
+    wait_until(lambda: keyed.ask("GET", "/v1/status", key=keyed.root).json["events"]["streams"] == 1, "the stream is open")
+    wait_until(lambda: any(line.startswith("spine_waiting") and not line.endswith(" 0")
+                           for line in keyed.ask("GET", "/metrics", key=keyed.root).data.decode().splitlines()), "the poll waits")
+    end_space(keyed, "mine")
+    for thread in calls:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in calls), answers
+    assert answers["stream"].status == 200 and answers["poll"].status in (401, 410), answers
+
+
+def test_writes_that_are_under_way_do_not_make_the_space_anew_with_its_old_keys(keyed):
+    """Writers do not stop while their space is deleted: whatever they are answered, the space is not there afterwards."""
+    for _ in range(5):
+        own, ended = [keyed.key(space="mine") for _ in range(4)], []
+
+        def write(key, ended=ended):
+            connection = http.client.HTTPConnection(*keyed.address, timeout=20)
+            status = 201
+            while status == 201:
+                connection.request("POST", "/v1/memories", json.dumps({"content": "x"}), {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+                response = connection.getresponse()
+                response.read()
+                status = response.status
+            ended.append(status)
+            connection.close()
+
+        threads = [threading.Thread(target=write, args=(key,), daemon=True) for key in own]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: spaces(keyed)["mine"] > 20, "they write")
+        end_space(keyed, "mine")
+        for thread in threads:
+            thread.join(20)
+        assert set(ended) <= {401, 410} and len(ended) == 4, ended
+        assert "mine" not in spaces(keyed)

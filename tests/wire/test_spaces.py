@@ -1,10 +1,10 @@
 """A space is a tenant: nothing is visible from another one, on any route."""
 
 import re
-import sqlite3
 from pathlib import Path
 
 import pytest
+from database import look
 
 SOURCES = Path(__file__).resolve().parents[2] / "src" / "api"
 SECRET = "zqsecret"
@@ -81,7 +81,7 @@ WITHOUT_SPACE = {
     "/v1/spaces", "/v1/spaces/{}",
     "/healthz", "/readyz", "/v1/tokens", "/v1/schemas", "/v1/schemas/{}", "/openapi.json", "/metrics", "/", "/assets/{}/{}",
     # Keys are of the server; who sees which of them: test_access.py
-    "/v1/keys", "/v1/keys/{}", "/v1/keys/{}/rotate", "/v1/keys/{}/revoke", "/v1/session",
+    "/v1/cluster", "/v1/keys", "/v1/keys/{}", "/v1/keys/{}/rotate", "/v1/keys/{}/revoke", "/v1/session",
 }
 
 
@@ -161,9 +161,8 @@ def test_reading_a_space_that_does_not_exist_finds_nothing_and_makes_nothing(ser
     ghost.refused(404, "memory_not_found", "DELETE", "/v1/memories/ms-1")
     ghost.refused(422, "invalid_field", "POST", "/v1/memories", {"content": ""})
     ghost.refused(404, "memory_not_found", "POST", "/v1/memories", {"content": "x", "supersedes": "ms-1"})
-    database = sqlite3.connect(f"file:{server.data / 'spine.db'}?mode=ro", uri=True)
-    names = {name for (name,) in database.execute("SELECT name FROM space")}
-    database.close()
+    with look(server.data / "spine.db") as db:
+        names = {name for (name,) in db.execute("SELECT name FROM space")}
     assert "ghost-space" not in names
 
 

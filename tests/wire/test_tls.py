@@ -14,6 +14,8 @@ import warnings
 import pytest
 from api import TIMEOUT_S, Answer, parse_raw, wait_until
 from certificates import Authority, wanted
+from cli import Cli
+from delivery import waiting_calls
 from test_life import run_serve
 
 pytestmark = pytest.mark.skipif(wanted(), reason="these servers have certificates of their own")
@@ -29,14 +31,10 @@ def authority(tmp_path_factory):
     return one
 
 
-def files(authority):
-    return ("--tls-cert", str(authority.folder / "server.pem"), "--tls-key", str(authority.folder / "server.key"))
-
-
 @pytest.fixture
 def serve(start, authority):
     def run(*options):
-        return start(*files(authority), *options).wait_until_ready()
+        return start(*authority.serving("server"), *options).wait_until_ready()
 
     return run
 
@@ -292,7 +290,7 @@ def test_a_drain_answers_what_was_accepted(serve, authority):
     body = json.dumps({"wait_s": 30}).encode()
     waiting.sendall(b"POST /v1/agents/a/receive HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                     b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-    wait_until(lambda: b"\nspine_waiting_calls 1\n" in call(server, context, "GET", "/metrics").data, "it waits")
+    wait_until(lambda: waiting_calls(call(server, context, "GET", "/metrics").data.decode()) == 1, "it waits")
     assert server.terminate() == 0
     assert b"HTTP/1.1 200 OK" in read_all(waiting)
     assert read_all(idle) == b"" and begun.recv(1) == b""
@@ -348,7 +346,7 @@ def test_sessions_are_resumed_with_a_certificate_of_the_client_too(serve, author
 
 
 def test_files_that_cannot_be_used_are_named_and_nothing_is_made(authority, tmp_path):
-    cert, key = files(authority)[1], files(authority)[3]
+    cert, key = authority.path("server.pem"), authority.path("server.key")
     open_key = tmp_path / "open.key"
     open_key.write_bytes((authority.folder / "server.key").read_bytes())
     open_key.chmod(0o604)
@@ -402,8 +400,26 @@ def test_a_new_certificate_is_shown_after_sighup_and_a_bad_one_is_not(serve, tmp
     assert server.terminate() == 0
 
 
+def test_a_certificate_that_has_expired_is_said_by_the_log_and_by_the_doctor(serve, tmp_path):
+    authority = Authority(tmp_path)
+    authority.sign("server", days=-1)
+    server = serve_own(serve, authority)
+    expired = "the certificate has expired, and clients refuse it; put a new one in its place, then send SIGHUP"
+    assert [line["level"] for line in log_lines(server, expired)] == ["warn"]
+    (tmp_path / "home").mkdir()
+    spine = Cli(tmp_path / "home", SPINE_URL=server.url, SPINE_CA_FILE=str(authority.file))
+    told = spine("doctor")
+    assert told.code == 1 and "not valid now: renew it" in told.out and "docs/bad-day.md" in told.out, told.out
+    assert "start it" not in told.out
+    authority.sign("server")
+    os.kill(server.process.pid, signal.SIGHUP)
+    wait_until(lambda: log_lines(server, "the certificate was read again"), "it was read again")
+    assert len(log_lines(server, expired)) == 1 and spine("status").code == 0
+    assert server.terminate() == 0
+
+
 def serve_own(serve, authority):
-    return serve("--tls-cert", str(authority.folder / "server.pem"), "--tls-key", str(authority.folder / "server.key"))
+    return serve(*authority.serving("server"))
 
 
 def test_new_certificates_under_load_lose_no_request(serve, tmp_path):

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+import stores
 
 
 @pytest.mark.parametrize("text, o200k, cl100k", [
@@ -63,6 +64,6 @@ def test_status_says_what_the_protocol_lists(server, api):
     assert re.match(r"\d+\.\d+\.\d+", status["version"])
     assert status["status"] == "ready" and status["pid"] == server.process.pid and status["uptime_s"] >= 0
     assert status["space"] == api.space and status["memories"] == 1
-    assert status["store"]["engine"] == "sqlite" and status["store"]["schema"] >= 1 and status["store"]["bytes"] > 0
+    assert status["store"]["engine"] == ("postgres" if stores.SERVER else "sqlite") and status["store"]["schema"] >= 1 and status["store"]["bytes"] > 0
     assert status["http"]["connections"] >= 1 and status["http"]["requests"] >= 4
     assert status["writer"]["writes"] >= 3 and status["writer"]["commits"] >= 3

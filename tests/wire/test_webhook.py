@@ -416,6 +416,21 @@ def test_what_was_queued_before_is_posted_when_the_webhook_is_set(desk, hook):
         wait_for_state(desk, handoff, "acked")
 
 
+def test_a_space_that_is_deleted_posts_nothing_any_more(desk, hook):
+    """Also where one of the same name begins anew, with an agent of the same name."""
+    for number in range(10):
+        set_hook(desk, hook, f"agent-{number}")
+    set_hook(desk, hook)
+    hook.answers.put({"status": 200})
+    wait_for_state(desk, desk.send(), "acked")
+    assert hook.next()
+    desk.ok("DELETE", f"/v1/spaces/{desk.space}?confirm={desk.space}")
+    handoff = desk.send()
+    assert desk.agent()["webhook"] is None
+    assert desk.take()["id"] == handoff["id"]
+    assert hook.posts.empty()
+
+
 def test_another_webhook_gets_the_next_handoff(desk, hook):
     other = Hook()
     set_hook(desk, hook)

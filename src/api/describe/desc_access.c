@@ -132,7 +132,7 @@ static const struct shape key = {
 		   "keeps only its hash.", .schema = "'type':'string','pattern':'^spk_[1-9][0-9]*_[A-Za-z0-9_-]{43}$'")
 
 const struct description describe_create_key = {
-	.id = "createKey", .tag = "keys", .scope = SCOPE_ADMIN,
+	.id = "createKey", .has_secret = true, .tag = "keys", .scope = SCOPE_ADMIN,
 	.summary = "Make a key",
 	.says = "From the first one on every request needs a key; that one must be admin of all spaces. A key gives "
 		"nobody more than it has itself.",
@@ -194,7 +194,7 @@ static void a_day(void *op)
 }
 
 const struct description describe_rotate_key = {
-	.id = "rotateKey", .tag = "keys", .scope = SCOPE_ADMIN,
+	.id = "rotateKey", .has_secret = true, .tag = "keys", .scope = SCOPE_ADMIN,
 	.summary = "Give a key a new secret",
 	.says = "The one before stays valid for a while, so that nobody is shut out meanwhile. Rotated again before "
 		"that is over, the oldest ends at once.",
@@ -254,7 +254,7 @@ const struct description describe_read_session = {
 };
 
 const struct description describe_open_session = {
-	.id = "openSession", .tag = "keys", .scope = SCOPE_OPEN,
+	.id = "openSession", .has_secret = true, .tag = "keys", .scope = SCOPE_OPEN,
 	.summary = "Sign in on the dashboard with a key",
 	.says = "The answer sets the cookie spine_session, which scripts cannot read. It stands for the key for twelve "
 		"hours after the last request, a week at most, and ends with the key.",

@@ -17,15 +17,19 @@ static void put_pages(const struct field *f, const void *from, const void *with,
 {
 	const struct alert_row *row = from;
 	enum alert_kind kind;
+	bool pages = alert_kind_find(row->name, &kind) && alert_kind_pages(kind);
 
 	(void)with;
-	field_write(f, &(bool){alert_kind_find(row->name, &kind) && alert_kind_pages(kind)}, w);
+	field_write(f, &pages, w);
 }
 
 static void put_state(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
+	const struct alert_row *row = from;
+	int64_t state = row->resolved_at_ms ? 1 : 0;
+
 	(void)with;
-	field_write(f, &(int64_t){((const struct alert_row *)from)->resolved_at_ms ? 1 : 0}, w);
+	field_write(f, &state, w);
 }
 
 static void put_space(const struct field *f, const void *from, const void *with, struct json_writer *w)
@@ -74,14 +78,20 @@ static const struct shape alert = {
 
 static void put_rule_pages(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
+	const struct alert_rule *rule = from;
+	bool pages = alert_kind_pages(rule->kind);
+
 	(void)with;
-	field_write(f, &(bool){alert_kind_pages(((const struct alert_rule *)from)->kind)}, w);
+	field_write(f, &pages, w);
 }
 
 static void put_rule_of(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
+	const struct alert_rule *rule = from;
+	int64_t of = alert_kind_is_of_agent(rule->kind) ? 0 : 1;
+
 	(void)with;
-	field_write(f, &(int64_t){alert_kind_is_of_agent(((const struct alert_rule *)from)->kind) ? 0 : 1}, w);
+	field_write(f, &of, w);
 }
 
 static const struct field rule_fields[] = {

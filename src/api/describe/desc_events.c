@@ -31,10 +31,11 @@ static void put_attempt(const struct field *f, const void *from, const void *wit
 static void put_latency(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
 	const struct event_row *event = from;
+	int64_t latency_ms = (int64_t)event->value[0];
 
 	(void)with;
 	if (event->kind == EVENT_ACKED)
-		field_write(f, &(int64_t){(int64_t)event->value[0]}, w);
+		field_write(f, &latency_ms, w);
 }
 
 /* An envelope's note is a figure, too. */
@@ -73,6 +74,8 @@ static const struct field data_fields[] = {
 	FIELD_TEXT("agent", struct event_row, agent, 0, 0, "Whom it concerns.", NULLABLE),
 	FIELD_TEXT("actor", struct event_row, actor, 0, 0, "Who did it; null: the server, or somebody without a name.",
 		   NULLABLE),
+	FIELD_KEY_ID("key", struct event_row, access_key,
+		     "The key that let them in; absent where the server has none, or did it itself.", MAYBE),
 	DOC_INT("latency_ms", NO_MIN, NO_MAX, "Of handoff.acked: since it was sent.", MAYBE, .write = put_latency),
 	DOC_TEXT("note", 0, 0, "What there is to say about it.", NULLABLE, MAYBE, .write = put_note),
 	DOC_INT("hop", NO_MIN, NO_MAX, "Of envelope.packed.", MAYBE, .write = put_of_packed),
@@ -194,6 +197,8 @@ static const struct field entry_fields[] = {
 	FIELD_INT("id", struct event_row, id, NO_MIN, NO_MAX, "Grows; the position in the history."),
 	FIELD_TIME("at", struct event_row, at_ms, "When."),
 	FIELD_TEXT("actor", struct event_row, actor, 0, 0, "null: the server, or somebody without a name.", NULLABLE),
+	FIELD_KEY_ID("key", struct event_row, access_key,
+		     "The key that let them in; absent where the server has none, or did it itself.", MAYBE),
 	DOC_TEXT("action", 0, 0, "What was done.", .schema = NAME_OF_EVENT, .write = put_action),
 	DOC_TEXT("object", 0, 0, "To what.", NULLABLE, .write = put_object),
 	DOC_TEXT("space", 0, 0, "In which space.", .write = put_space),
@@ -318,6 +323,7 @@ const struct description describe_audit = {
 	.query = INPUT(
 		FIELD_INT("after", struct event_list, after, 0, NO_MAX, "Only entries with higher ids.", NOT_AN_EVENT),
 		FIELD_NAME("actor", struct event_list, filter.actor, ACTOR_MAX, "What this one has done."),
+		FIELD_KEY_ID("key", struct event_list, filter.access_key, "What was done with this key: key-7."),
 		DOC_NAME("object", OBJECT_MAX,
 			 "An id (ms-12, env-3, ho-7, al-2), or the name of an agent, channel or route.",
 			 .read = read_object),

@@ -32,9 +32,10 @@ static void put_queue_timeout_at(const struct field *f, const void *from, const 
 {
 	const struct handoff_row *h = from;
 	bool is_queued = h->state <= HANDOFF_DELAYED && h->expires_at_ms == 0;
+	int64_t until_ms = is_queued ? h->queue_until_ms : 0;
 
 	(void)with;
-	field_write(f, &(int64_t){is_queued ? h->queue_until_ms : 0}, w);
+	field_write(f, &until_ms, w);
 }
 
 static const struct field handoff_row_fields[] = {
@@ -115,6 +116,8 @@ static const struct field event_fields[] = {
 	DOC_INT("attempt", 0, NO_MAX, "Which attempt of the handoff it is about.", MAYBE, .write = put_event_attempt),
 	FIELD_TEXT("agent", struct event_row, agent, 0, 0, "Whom it concerns.", NULLABLE),
 	FIELD_TEXT("actor", struct event_row, actor, 0, 0, "Who did it.", NULLABLE),
+	FIELD_KEY_ID("key", struct event_row, access_key,
+		     "The key that let them in; absent where the server has none, or did it itself.", MAYBE),
 	FIELD_TEXT("note", struct event_row, note, 0, 0, "What there is to say about it.", NULLABLE),
 	FIELDS_END,
 };
@@ -355,7 +358,7 @@ const struct description describe_send = {
 		P_CIRCUIT_OPEN, P_DRAINING,
 		P_UNSUPPORTED_VERSION, P_UNKNOWN_TOKENIZER, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_NO_ROUTE,
 		P_INTENT_CONFLICT, P_TASK_CONFLICT, P_CONSTRAINT_CONFLICT, P_CONSTRAINT_LOCKED,
-		P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP),
+		P_PARENT_UNCLEAR, P_LINEAGE_UNVERIFIED, P_HOP_LIMIT, P_LOOP, P_ID_TAKEN),
 };
 
 static enum problem_code read_states(const struct field *f, const struct json *value, void *into,

@@ -120,9 +120,8 @@ static const struct field memory_fields[] = {
 	FIELD_RAW("metadata", struct memory, metadata, "What its author has put beside it.", .raw_unset = "{}",
 		  .schema = "'type':'object'"),
 	FIELD_RAW("origin", struct memory, origin,
-		  "Who stored this version by which way, as the server saw it: key, protocol, client; claimed: what "
-		  "another server said of it. null: not known.", .raw_unset = "null",
-		  .schema = "'type':['object','null']"),
+		  "Who stored this version by which way, as the server saw it. null: not known.", .raw_unset = "null",
+		  .schema = ORIGIN_OR_NULL),
 	FIELD_TIME("expires_at", struct memory, expires_at_ms, "When it is not recalled any more.", NULLABLE),
 	FIELD_MEMORY_ID("supersedes", struct memory, supersedes, "The memory that this one replaces.", NULLABLE),
 	FIELD_MEMORY_ID("superseded_by", struct memory, superseded_by, "The memory that replaced this one.", NULLABLE),

@@ -127,7 +127,8 @@ const struct description describe_shrink = {
 				 "Less than the budget of the envelope.",
 				 .required = "it is the budget that the new envelope must fit"))},
 	ANSWERS(ANSWER(201, "The new handoff.", &shrunk, .headers = GIVES_LOCATION)), .gives = give_new_handoff,
-	REFUSES(OUT_OF_PARKED, P_ENVELOPE_DAMAGED, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_HOP_LIMIT, P_LOOP),
+	REFUSES(OUT_OF_PARKED, P_ENVELOPE_DAMAGED, P_BUDGET_TOO_SMALL, P_CREDENTIALS_FOUND, P_HOP_LIMIT, P_LOOP,
+		P_ID_TAKEN),
 };
 
 const struct description describe_discard = {

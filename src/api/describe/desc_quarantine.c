@@ -93,7 +93,7 @@ static const struct field memory_fields[] = {
 	FIELD_INT("version", struct quarantine_memory, version, 1, NO_MAX, "The newest version that fits."),
 	FIELD_TEXT("agent", struct quarantine_memory, agent, 0, 0, "Who wrote that.", NULLABLE),
 	FIELD_RAW("origin", struct quarantine_memory, origin, "Where it came from.", .raw_unset = "null",
-		  .schema = "'type':['object','null']"),
+		  .schema = ORIGIN_OR_NULL),
 	FIELD_ENUM("trust", struct quarantine_memory, trust, &words_trust, 0, "Its trust."),
 	FIELD_TIME("written_at", struct quarantine_memory, written_at_ms, "When that was."),
 	FIELD_TEXT("beginning", struct quarantine_memory, beginning, 0, 0, "How its text begins."),

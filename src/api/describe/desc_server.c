@@ -155,8 +155,9 @@ const struct description describe_delete_space = {
 	.id = "deleteSpace", .tag = "spaces", .scope = SCOPE_ADMIN,
 	.summary = "Delete a space and everything in it",
 	.says = "There is no way back. The space is gone when this is answered: who waits for something in it is told "
-		"space_deleted, reads find nothing, and a write to the name makes a new, empty space. Its rows are "
-		"removed from the store afterwards, a few at a time.",
+		"space_deleted, reads find nothing, and a write to the name makes a new, empty space. Its keys are "
+		"revoked with it, also that of who deletes it, and do not open the new one. Its rows are removed from "
+		"the store afterwards, a few at a time.",
 	.takes = TAKES_NO_SPACE | TAKES_AGENT,
 	.path = {&path_space}, .path_into = {INTO(struct space_delete, op.space_name)},
 	.query = INPUT(FIELD_TEXT("confirm", struct space_delete, confirm, 0, 0,
@@ -167,6 +168,7 @@ const struct description describe_delete_space = {
 		COUNT_OF("memories", struct space_delete, memories, "That were in it and not forgotten."),
 		COUNT_OF("handoffs_open", struct space_delete, open, "That were queued, leased, or being worked on."),
 		COUNT_OF("parked", struct space_delete, parked, "Handoffs that waited for a person."),
+		COUNT_OF("keys_revoked", struct space_delete, leaving.keys, "Its keys that were valid."),
 		FIELD_TIME("deleted_at", struct space_delete, op.now_ms, "When.")))),
 	REFUSES(P_SPACE_NOT_FOUND, P_MISSING_FIELD, P_INVALID_FIELD),
 };

@@ -214,7 +214,8 @@ const struct description describe_stats = {
 	.query = INPUT(
 		FIELD_ENUM("window", struct stats_get, window, &words_window, 0, "How far back the figures go.",
 			   .otherwise = "'5m'", .expected = "expected 1m, 5m, 1h or 24h"),
-		DOC_ENUM("space", &words_all_spaces, 0, "All spaces together, instead of the one of Spine-Space.",
+		DOC_ENUM("space", &words_all_spaces, 0,
+			 "All spaces together, instead of the one of Spine-Space; in a cluster those of its shard.",
 			 .read = read_all_spaces,
 			 .expected = "expected all, or nothing: the header Spine-Space names the space")),
 	.query_into = INTO(struct stats_get, op), .defaults = five_minutes,

@@ -133,6 +133,7 @@ struct field {
 	const char *raw_unset;		/* of TYPE_RAW, and of JSON: what is written where there is none */
 	uint32_t given;			/* of an answer: INTO a bool, false where it is not set; 0: its value says it */
 	enum field_names names;		/* of a request */
+	int since;			/* of a request: see struct description */
 	enum scope needs;		/* of a request: a key must have this scope, too, to give it; 0: none */
 	bool is_nullable;		/* of an answer: null where it is not set */
 	bool is_maybe;			/* of an answer: absent where it is not set */
@@ -217,8 +218,10 @@ struct description {
 	enum scope scope;
 	enum scope also;		/* a key must have this scope as well; 0: none */
 	const struct shown *blind;	/* what is told to a key without the scope read; NULL: all */
+	int since;			/* older nodes do not know it (core/cluster/protocol.h); 0: all do */
 	bool is_of_all;			/* it is about all spaces: a key of one space may not */
 	const char *is_of_nobody;	/* a key that is bound to an agent may not; why: "rows name other authors" */
+	bool has_secret;		/* its request or its answer has one: overwritten in memory afterwards */
 	const char *tool;		/* of MCP; NULL: none */
 	const char *summary;
 	const char *says;		/* NULL: the summary is enough */

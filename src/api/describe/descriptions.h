@@ -101,6 +101,7 @@ extern const struct description describe_ack_alert;
 extern const struct description describe_silence_alert;
 extern const struct description describe_metrics;
 extern const struct description describe_status;
+extern const struct description describe_cluster;
 extern const struct description describe_list_schemas;
 extern const struct description describe_read_schema;
 extern const struct description describe_openapi;

@@ -10,6 +10,16 @@ static const struct field warning_fields[] = {
 };
 static const struct shape warning = {.fields = warning_fields};
 
+static const struct field origin_fields[] = {
+	DOC_TEXT("key", 0, 0, "The id of the key that was used, as in key-7. null: the server asked for none.",
+		 NULLABLE),
+	DOC_TEXT("protocol", 0, 0, "http, mcp, or transfer: it was moved here from another server."),
+	DOC_TEXT("client", 0, 0, "What the caller called itself, which is its own word.", NULLABLE),
+	DOC_OBJECT("claimed", "Of what was moved: the origin that the file told. Nobody has checked it.", MAYBE),
+	FIELDS_END,
+};
+static const struct shape origin = {.fields = origin_fields};
+
 #define TYPE(name, says, members) FIELD_ODD(TYPE_ANY, "", says, .component = name, .schema = members)
 
 const struct field schema_types[] = {
@@ -29,6 +39,8 @@ const struct field schema_types[] = {
 	DOC_NUMBER("", 0, NO_MAX, "null where there is nothing to compute it from.", NULLABLE,
 		   .component = "StatsNumber"),
 	DOC_TEXT("", 0, 0, "null on the last page.", NULLABLE, .component = "NextPageToken"),
+	DOC_SHAPE("", &origin, "Who stored a version of a memory, by which way, as the server saw it.",
+		  .component = "Origin"),
 	DOC_SHAPES("", 0, &shape_missing, NULL, .component = "NotFound"),
 	DOC_SHAPES("", 0, &warning,
 		   "What of the request was ignored (unknown_field), and what it did that its sender may not want "

@@ -65,6 +65,7 @@ extern const struct field path_memory, path_memory_ref, path_envelope, path_othe
 extern const struct shape shape_memory, shape_memory_input, shape_memory_patch, shape_found, shape_missing;
 extern const struct shape shape_scored;		/* what a search says of a memory: included by it */
 extern const struct shape shape_pack, shape_envelope_1_input, shape_envelope_2_input;
+#define ORIGIN_OR_NULL "'anyOf':[{'$ref':'#/components/schemas/Origin'},{'type':'null'}]"
 extern const struct shape shape_hop;		/* which envelope of a chain: included by others */
 extern const struct shape shape_handoff_row;	/* the same for what every handoff says */
 extern const struct shape shape_result;		/* the same for what came of it */

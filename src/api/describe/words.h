@@ -56,6 +56,8 @@ extern const struct words words_alert_of;
 extern const struct words words_unit;
 extern const struct words words_comparison;
 extern const struct words words_status;
+extern const struct words words_node_state;
+extern const struct words words_shard_state;
 extern const struct words words_health;
 extern const struct words words_not_ready;
 extern const struct words words_schema;

@@ -15,6 +15,10 @@ struct entry {
 	const struct access *access;	/* NULL: no key is needed, or what is asked for is open */
 	const struct route *route;	/* NULL: not looked for yet, or there is none */
 	struct str params[CALL_PARAMS_MAX];	/* raw */
+	/* Of what another node has passed on (cluster_front.h). */
+	bool is_passed;
+	bool is_key_coming;		/* its key is not known here yet */
+	uint64_t key, secret;		/* as in struct access; key 0: none */
 };
 
 /* The text behind "Bearer " of an Authorization header, in place; empty where it is another scheme, p == NULL where

@@ -208,6 +208,8 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 
 	if (s->after >= t->last)
 		return SERVED_ALL;
+	if (!api_may_answer(t->feed->api))
+		return SERVED_NOT;
 	/* It has not taken what it was given before. */
 	if (http_stream_write(s->http->req, STR("")) > 0)
 		return SERVED_NOT;
@@ -244,7 +246,7 @@ static void run_round(struct feed_thread *t)
 	/* What is committed from here on wakes again. */
 	atomic_store(&t->is_woken, false);
 	t->batch_count = 0;
-	if (event_list_begin(t->feed->api->readers[t->index], &t->reading, &t->last) != STORE_OK)
+	if (event_list_begin(api_reader(t->feed->api, t->index), &t->reading, &t->last) != STORE_OK)
 		left = 0;
 	for (; left > 0 && now_ns - began_ns < ROUND_MAX_NS; left--) {
 		struct stream *s = LIST_ELEMENT(t->streams.next, struct stream, link);
@@ -344,7 +346,7 @@ static void on_timer(struct http_req *req, void *arg)
 	struct stream *s = arg;
 	struct feed_thread *t = s->thread;
 
-	if (http_server_is_draining(t->feed->api->http)) {
+	if (api_is_ending(t->feed->api)) {
 		close_stream(s);
 		return;
 	}
@@ -371,7 +373,8 @@ static void on_unwelcome(void *arg)
 	struct stream *s = arg;
 	struct op *op = s->http->call.op;
 
-	entry_ended(&op->problem, op->access);
+	if (!held_is_welcome(&s->http->held))
+		entry_ended(&op->problem, op->access);
 	close_stream(s);
 }
 

@@ -60,15 +60,14 @@ bool held_is_welcome(const struct held *one)
 }
 
 /* On the HTTP thread. The end of one may be the end of others: so they are taken out first. */
-static void look(void *arg)
+static void end_those(struct held_thread *t, bool is_all)
 {
-	struct held_thread *t = arg;
 	struct list over, *next;
 
 	list_init(&over);
 	for (struct list *at = t->list.next; at != &t->list; at = next) {
 		next = at->next;
-		if (held_is_welcome(LIST_ELEMENT(at, struct held, link)))
+		if (!is_all && held_is_welcome(LIST_ELEMENT(at, struct held, link)))
 			continue;
 		list_remove(at);
 		list_add(&over, at);
@@ -79,6 +78,22 @@ static void look(void *arg)
 		held_remove(one);
 		one->end(one->arg);
 	}
+}
+
+static void look(void *arg)
+{
+	end_those(arg, false);
+}
+
+static void end_all(void *arg)
+{
+	end_those(arg, true);
+}
+
+void held_end(struct held_all *all)
+{
+	for (int i = 0; all && i < all->threads; i++)
+		http_post(all->api->http, i, end_all, &all->each[i]);
 }
 
 void held_look(struct held_all *all)

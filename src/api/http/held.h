@@ -3,6 +3,7 @@
  *
  *     HTTP thread       held_add when it begins to last, held_remove when it is over
  *     writer's thread   held_look, when a key has ended; each HTTP thread then looks through its own
+ *     any thread        held_end, when the api goes: all of them end
  */
 #ifndef SPINE_API_HTTP_HELD_H
 #define SPINE_API_HTTP_HELD_H
@@ -18,7 +19,7 @@ struct held {
 	struct list link;		/* next NULL: it is in no list */
 	struct api *api;		/* NULL: it never was */
 	const struct access *access;	/* NULL: came when no key was needed */
-	void (*end)(void *arg);		/* called once, on the thread, when it is not welcome any more */
+	void (*end)(void *arg);		/* called once, on the thread, when it is not welcome any more, or has to end */
 	void *arg;
 };
 
@@ -36,5 +37,7 @@ void held_remove(struct held *one);
 bool held_is_welcome(const struct held *one);
 /* From any thread: somebody may not be welcome any more. */
 void held_look(struct held_all *all);
+/* From any thread: the api goes, though the server does not. All of them end. */
+void held_end(struct held_all *all);
 
 #endif

@@ -4,10 +4,13 @@
 #include "api/caller.h"
 #include "api/decode.h"
 #include "api/describe/shapes.h"
+#include "api/http/cluster_front.h"
 #include "api/http/cors.h"
 #include "api/http/entry.h"
+#include "api/http/front.h"
 #include "api/http/guard.h"
 #include "api/http/http_client.h"
+#include "api/http/pace.h"
 #include "api/http/reply.h"
 #include "api/mcp/mcp.h"
 #include "api/routes.h"
@@ -124,15 +127,6 @@ static struct str person_by_key(struct call *call, struct str person)
 	return both.n <= PERSON_MAX ? both : arena_printf(call->op->arena, "key-%llu", key);
 }
 
-/* "key-7 root" and "Ada (key-7 root)" are what the server writes. */
-static enum problem_code check_person(struct str person, struct problem *problem)
-{
-	if (person.n && memmem(person.p, person.n, "(key", 4))
-		return problem_set(problem, P_INVALID_FIELD, "Spine-Person", "Spine-Person has \"(key\", as the audit "
-				   "names the key of a person; use another name");
-	return access_check_name("Spine-Person", person, problem);
-}
-
 /* The name of a person, as they say it themselves; the dashboard and the command line send it, agents do not. */
 static enum problem_code read_person(struct call *call)
 {
@@ -153,7 +147,7 @@ static enum problem_code read_person(struct call *call)
 		return call_refuse(call, P_INVALID_FIELD, "Spine-Person", "Spine-Person is not UTF-8");
 	code = decode_check_name(person, "Spine-Person", PERSON_MAX, &call->op->problem);
 	if (code == P_OK)
-		code = check_person(person, &call->op->problem);
+		code = access_check_person("Spine-Person", person, &call->op->problem);
 	if (code == P_OK)
 		call->op->person = access ? person_by_key(call, person) : person;
 	return code;
@@ -192,6 +186,7 @@ static enum problem_code read_body(struct call *call)
 	struct str body = http_req_body(req_of(call));
 	struct json_error error;
 	enum problem_code code;
+	bool is_json;
 
 	if (!call_takes(call, TAKES_BODY | TAKES_BODY_MAYBE))
 		return P_OK;
@@ -200,7 +195,10 @@ static enum problem_code read_body(struct call *call)
 	code = check_content_type(call);
 	if (code != P_OK)
 		return code;
-	if (!json_parse(body, call->api->limits.max_json_depth, call->op->arena, &call->body, &error))
+	is_json = json_parse(body, call->api->limits.max_json_depth, call->op->arena, &call->body, &error);
+	if (call->route->describes->has_secret)
+		json_forget(body.n);
+	if (!is_json)
 		return caller_json_problem(call, &error);
 	if (call->body.type != JSON_OBJECT)
 		return call_refuse(call, P_INVALID_REQUEST, NULL, "the body is %s; expected an object",
@@ -304,6 +302,16 @@ static void make_op(struct call *call)
 	memset(call->op + 1, 0, kind->size - sizeof(*before));
 }
 
+static void expect_secret(struct http_call *http)
+{
+	const struct description *d = http->call.route->describes;
+
+	if (d == NULL || !d->has_secret)
+		return;
+	http_req_set_secret(http->req);
+	http->call.reply.is_secret = true;
+}
+
 /* May run on a worker's thread. */
 static void read_request(struct op *op)
 {
@@ -331,41 +339,33 @@ static void run_request(void *arg)
 
 /* --- The callbacks --- */
 
-void http_api_on_request(void *ctx, struct http_req *req)
+static void answer(struct api *api, struct http_req *req, const struct entry *entry, const struct problem *problem)
 {
-	const struct entry *entry;
-	struct problem problem = {0};
 	struct http_call *http;
 	struct call *call;
 
-	if (cors_is_preflight(req)) {
-		cors_reply_preflight(req);
-		return;
-	}
-	entry = entry_of(ctx, req, &problem);
-	if (entry && str_is(http_req_path(req), "/mcp")) {
-		mcp_on_request(ctx, req, entry->access);
-		return;
-	}
 	http = arena_zalloc(http_req_arena(req), sizeof(*http));
 	call = &http->call;
 	http->req = req;
-	call->api = ctx;
+	call->api = api;
 	call->path = http_req_path(req);
 	call->beside = beside;
 	call->op = &call->own_op;
 	*call->op = (struct op){
 		.owner = &owner, .ctx = http, .engine = call->api->engine,
-		.reader = call->api->readers[http_req_thread(req)], .arena = http_req_arena(req),
+		.reader = api_reader(api, http_req_thread(req)), .arena = http_req_arena(req),
 		.now_ms = engine_now_ms(call->api->engine), .client = http_client_number(req),
-		.access = entry ? entry->access : NULL, .problem = problem,
+		.access = entry ? entry->access : NULL, .problem = *problem,
 	};
 	call->status = 200;
-	clients_note(&call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
+	clients_note(call->api->clients, http_req_header(req, "user-agent"), call->op->now_ms);
 	buf_init(&call->reply, REPLY_MAX);
-	http->code = entry ? find_route(call, entry) : problem.code;
+	http->code = entry ? find_route(call, entry) : problem->code;
+	if (http->code == P_OK && call->op->reader == NULL)
+		http->code = problem_of_store(&call->op->problem, STORE_BUSY);
 	if (http->code == P_OK) {
 		make_op(call);
+		expect_secret(http);
 		if (http_req_body(req).n > PARSED_HERE_MAX && engine_aside(call->op, read_request, run_request))
 			return;
 		http->code = call->op->problem.code;
@@ -375,12 +375,59 @@ void http_api_on_request(void *ctx, struct http_req *req)
 	run_request(call->op);
 }
 
+void http_api_answer(struct api *api, struct http_req *req, const struct entry *entry, const struct problem *problem)
+{
+	static const struct problem none;
+
+	if (entry && str_is(http_req_path(req), "/mcp"))
+		mcp_on_request(api, req, entry->access);
+	else
+		answer(api, req, entry, problem ? problem : &none);
+}
+
+void http_api_on_request(void *ctx, struct http_req *req)
+{
+	const struct front *front = ctx;
+	const struct entry *entry;
+	struct problem problem = {0};
+
+	if (cors_is_preflight(req)) {
+		cors_reply_preflight(req);
+		return;
+	}
+	entry = entry_of(front->own, req, &problem);
+	if (front->cluster && entry)
+		cluster_front_take(front->cluster, req, entry);
+	else
+		http_api_answer(front->own, req, entry, &problem);
+}
+
+/* From another node, which has looked at everything else. */
+static int let_in_passed(struct cluster_front *cluster, struct http_req *req, struct buf *ret_body)
+{
+	static const struct http_header again[] = {{"Retry-After", {"1", 1}}, {0}};
+	struct problem problem = {0};
+
+	if (cluster_front_let_in(cluster, req, &problem) == P_OK)
+		return 0;
+	if (problem.retry_after_ms)
+		http_req_add_headers(req, again);
+	reply_problem_body(&problem, ret_body);
+	return problem_kind(problem.code)->status;
+}
+
 int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 {
-	struct api *api = ctx;
+	const struct front *front = ctx;
+	struct api *api = front->own;
 	struct str host = http_req_header(req, "host"), origin = http_req_header(req, "origin");
 	struct problem problem = {0};
 
+	if (front->cluster) {
+		cluster_front_mark(front->cluster, req);
+		if (cluster_front_is_passed(req))
+			return let_in_passed(front->cluster, req, ret_body);
+	}
 	if (guard_check(api->guard, host, origin, &problem) == P_OK &&
 	    guard_check_site(api->guard, http_req_header(req, "sec-fetch-site"), origin, http_req_path(req),
 			     &problem) == P_OK) {
@@ -388,6 +435,7 @@ int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 			cors_allow(req, origin);
 		if (cors_is_preflight(req) || entry_check(api, req, &problem) == P_OK)
 			return 0;
+		pace_entry(api, req);
 		reply_problem_body(&problem, ret_body);
 		return problem_kind(problem.code)->status;
 	}
@@ -410,21 +458,19 @@ void http_api_on_refusal(void *ctx, int status, const char *code, const char *de
 
 void http_api_on_thread_start(void *ctx, int thread)
 {
-	struct api *api = ctx;
-	struct buf error;
+	const struct front *front = ctx;
 
-	buf_init(&error, 4096);
-	api->readers[thread] = engine_reader_open(api->engine, &error);
-	if (api->readers[thread] == NULL) {
-		log_write(api->log, LOG_ERROR, "cannot read the store; stopping", LOG_SLICE("error", buf_str(&error)));
+	if (api_reader(front->own, thread) == NULL)
 		abort();
-	}
-	buf_release(&error);
+	if (front->cluster)
+		cluster_front_thread_start(front->cluster, thread);
 }
 
 void http_api_on_thread_stop(void *ctx, int thread)
 {
-	struct api *api = ctx;
+	const struct front *front = ctx;
 
-	engine_reader_close(api->readers[thread]);
+	if (front->cluster)
+		cluster_front_thread_stop(front->cluster, thread);
+	api_reader_close(front->own, thread);
 }

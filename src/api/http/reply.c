@@ -1,5 +1,7 @@
 #include "api/http/reply.h"
 
+#include "api/gate.h"
+#include "api/http/pace.h"
 #include "core/delivery/handoff_id.h"
 
 #include <assert.h>
@@ -100,6 +102,7 @@ static void send_problem(struct http_call *http)
 
 	buf_init(&body, 65536);
 	reply_problem_body(&call->op->problem, &body);
+	pace_problem(call->api, http->req, &call->op->problem);
 	if (call->op->problem.retry_after_ms) {
 		snprintf(seconds, sizeof(seconds), "%lld",
 			 (long long)((call->op->problem.retry_after_ms + 999) / 1000));
@@ -121,6 +124,7 @@ static void end_stream(struct http_call *http)
 		arena_release(call->op->arena);
 	if (call->op->problem.code != P_OK) {
 		buf_init(&event, 65536);
+		pace_problem(call->api, http->req, &call->op->problem);
 		buf_puts(&event, "event: problem\ndata: ");
 		reply_problem_body(&call->op->problem, &event);
 		buf_puts(&event, "\n\n");
@@ -141,6 +145,7 @@ void reply_send(struct http_call *http)
 								      : "application/json";
 
 	held_remove(&http->held);
+	gate_pass(call->api, call->op);
 	if (http->is_stream) {
 		end_stream(http);
 		return;

@@ -1,6 +1,7 @@
 /* The answer to a message: JSON, or the last event of a stream. */
 #include "api/mcp/mcp_call.h"
 
+#include "api/http/pace.h"
 #include "api/mcp/tasks.h"
 
 #include <stdarg.h>
@@ -160,5 +161,6 @@ void mcp_problem(struct mcp_call *m)
 	const struct problem *p = &m->call.op->problem;
 	enum mcp_code code = problem_kind(p->code)->status >= 500 ? MCP_INTERNAL : MCP_INVALID_PARAMS;
 
+	pace_problem(m->call.api, m->req, p);
 	mcp_error(m, code, "%s: %s", problem_kind(p->code)->name, p->detail);
 }

@@ -137,8 +137,8 @@ static void on_wake(void *arg)
 	struct wake *wake = arg;
 	struct listening *l = wake->listening;
 
-	subscriptions_find(l->subscriptions, l->api->readers[wake->thread]->conn, wake->agents, wake->count, on_found,
-			   &l->each[wake->thread]);
+	subscriptions_find(l->subscriptions, api_reader(l->api, wake->thread)->conn, wake->agents, wake->count,
+			   on_found, &l->each[wake->thread]);
 	free(wake);
 }
 
@@ -220,7 +220,7 @@ static void on_beat(struct http_req *req, void *arg)
 
 	if (s->is_looking)
 		return;
-	if (http_server_is_draining(s->m->call.api->http)) {
+	if (api_is_ending(s->m->call.api)) {
 		end_stream(s);
 		return;
 	}
@@ -244,7 +244,8 @@ static void begin_listening(struct listener_stream *s)
 	list_add(&thread_of(s)->streams, &s->link);
 	atomic_fetch_add(&thread_of(s)->open, 1);
 	http_req_on_gone(s->m->req, on_gone, s);
-	http_req_set_timer(s->m->req, s->m->call.api->limits.heartbeat_ms, on_beat, s);
+	http_req_set_timer(s->m->req, api_is_ending(s->m->call.api) ? 1 : s->m->call.api->limits.heartbeat_ms, on_beat,
+			   s);
 }
 
 void listen_session(struct mcp_call *m)

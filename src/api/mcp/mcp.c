@@ -286,7 +286,7 @@ void mcp_on_request(struct api *api, struct http_req *req, const struct access *
 	m->call.op = &m->call.own_op;
 	m->call.op->arena = http_req_arena(req);
 	m->call.op->access = m->access = access;
-	clients_note(&api->clients, http_req_header(req, "user-agent"), engine_now_ms(api->engine));
+	clients_note(api->clients, http_req_header(req, "user-agent"), engine_now_ms(api->engine));
 	buf_init(&m->call.reply, REPLY_MAX);
 	buf_init(&m->out, MCP_ANSWER_MAX);
 	if (http_req_method(req) == HTTP_POST)

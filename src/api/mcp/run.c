@@ -3,6 +3,7 @@
 
 #include "api/caller.h"
 #include "api/decode.h"
+#include "api/gate.h"
 #include "api/http/entry.h"
 #include "api/http/http_client.h"
 #include "api/http/reply.h"
@@ -46,6 +47,7 @@ static void finish(struct op *op)
 		entry_ended(&op->problem, op->access);
 	}
 	held_remove(&m->held);
+	gate_pass(m->call.api, op);
 	m->done(m);
 }
 
@@ -83,7 +85,7 @@ static void on_timer(struct http_req *req, void *arg)
 	int64_t now_ns = clock_mono_ns();
 
 	(void)req;
-	if (now_ns >= m->until_ns || http_server_is_draining(m->call.api->http)) {
+	if (now_ns >= m->until_ns || api_is_ending(m->call.api)) {
 		engine_nudge(m->call.op);
 		return;
 	}
@@ -146,7 +148,7 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	struct call *call = &m->call;
 	struct op before = {
 		.owner = &owner, .ctx = m, .engine = call->api->engine,
-		.reader = call->api->readers[http_req_thread(m->req)], .arena = http_req_arena(m->req),
+		.reader = api_reader(call->api, http_req_thread(m->req)), .arena = http_req_arena(m->req),
 		.now_ms = engine_now_ms(call->api->engine), .client = http_client_number(m->req),
 		.access = m->access,
 	};
@@ -166,6 +168,7 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	if (scope_check(d, m->access, problem) != P_OK || caller_read(call) != P_OK)
 		return false;
 	if (m->agent.p && (decode_check_name(m->agent, "agent", AGENT_NAME_MAX, problem) != P_OK ||
+			   access_check_name("agent", m->agent, problem) != P_OK ||
 			   access_check_agent(m->access, "agent", m->agent, problem) != P_OK))
 		return false;
 	call->op->agent = mcp_agent(m);

@@ -4,6 +4,7 @@
 #include "api/caller.h"
 #include "api/describe/descriptions.h"
 #include "api/http/entry.h"
+#include "api/http/pace.h"
 #include "api/mcp/fixture.h"
 #include "api/mcp/methods.h"
 #include "api/mcp/tool_hints.h"
@@ -70,6 +71,7 @@ void tool_problem(struct mcp_call *m)
 		buf_puts(&text, " The same call may succeed later.");
 	for (const char *const *r = p->remedies; r && *r; r++)
 		buf_printf(&text, "%s%s", r == p->remedies ? " What can be done: " : ", ", *r);
+	pace_problem(m->call.api, m->req, p);
 	answer_error(m, buf_str(&text));
 	buf_release(&text);
 }

@@ -12,6 +12,7 @@ enum { PATH_MAX_BYTES = 64 * 1024 };
 static const struct option audit_options[] = {
 	{.name = "actor", .letter = 'a', .arg = "NAME", .type = OPTION_TEXT,
 	 .help = "only what this agent or person did"},
+	{.name = "with-key", .arg = "ID", .type = OPTION_TEXT, .help = "only what was done with this key: key-7"},
 	{.name = "object", .letter = 'o', .arg = "ID", .type = OPTION_TEXT,
 	 .help = "only what was done to this memory, envelope, handoff, agent, channel or route"},
 	{.name = "action", .arg = "NAMES", .type = OPTION_TEXT,
@@ -27,7 +28,8 @@ static const struct option_table audit_table = {"Which", audit_options, OPTION_C
 static int put_path(const struct cli *cli, struct buf *path)
 {
 	static const struct call_member members[] = {
-		{"actor", "actor"}, {"object", "object"}, {"action", "action"}, {"limit", "page_size"}, {NULL, NULL},
+		{"actor", "actor"}, {"with-key", "key"}, {"object", "object"}, {"action", "action"},
+		{"limit", "page_size"}, {NULL, NULL},
 	};
 	int code;
 
@@ -97,7 +99,8 @@ const struct command cmd_audit = {
 	.summary = "Tells who did what to which object, and when",
 	.usage = "",
 	.about = "Every write is in it, and nothing is ever removed from it. Whose name is \"-\" did not give one (see "
-		 "--agent), or was the server itself: leases that ran out, handoffs that were parked.",
+		 "--agent), or was the server itself: leases that ran out, handoffs that were parked. Where the server "
+		 "has keys, KEY tells which of them it was done with.",
 	.examples = {
 		"spine audit", "spine audit --object ms-1", "spine audit --actor analyst --action memory. --since 7d",
 		"spine audit --since 2026-01-30 --oldest --json | jq '.entries[].action'",

@@ -142,7 +142,7 @@ static int exec_join(struct cli *cli)
 	int64_t end_ns = clock_mono_ns() + options_int(&cli->options, "wait") * 1000000, left_ms;
 	struct client_request request = {.method = "POST", .repeatable = true};
 	struct ask ask = {0};
-	struct str state = STR("waiting");
+	struct str state;
 	struct buf body;
 	int code;
 

@@ -308,7 +308,7 @@ const struct command cmd_import = {
 	.usage = "[FILE|-]", .max_args = 1,
 	.about = "Each line is a memory. Ids are kept, and an id that is taken by another memory stops the import and "
 		 "names the line; --new-ids gives new ones. What the server computes (version, state, digest, "
-		 "updated_at, superseded_by) is not taken over, and forgotten memories are skipped.\n\n"
+		 "updated_at, superseded_by, origin) is not taken over, and forgotten memories are skipped.\n\n"
 		 "A file of spine export --whole is known by its first line: it brings back the settings of the space, "
 		 "its agents, channels and routes, its memories with all versions, envelopes and handoffs, with their "
 		 "numbers, digests, times and states. The space must be empty, or hold a part of the same.\n\n"

@@ -41,6 +41,9 @@ static const struct option key_options[] = {
 	{.name = "reason", .letter = 'r', .arg = "TEXT", .type = OPTION_TEXT, .help = "revoke: why; kept with the key"},
 	{.name = "data", .arg = "DIR", .type = OPTION_PATH,
 	 .help = "create, reset: work on the store in this data directory itself; its server must not run"},
+	{.name = "store", .arg = "URL", .type = OPTION_TEXT,
+	 .help = "create, reset: work on the store in PostgreSQL itself, postgres://user@host/name; no server of it "
+		 "may run"},
 	{.name = "yes", .letter = 'y', .type = OPTION_FLAG, .help = "reset: yes, open the server to everybody again"},
 };
 
@@ -64,11 +67,20 @@ static bool write_file(const struct cli *cli, const char *path, struct str text)
 /* Before a key is made that nobody would see. */
 static int check_out(const struct cli *cli)
 {
-	const char *file = options_text(&cli->options, "out");
+	const char *file = options_text(&cli->options, "out"), *slash, *dir = ".";
 
-	if (file == NULL || access(file, F_OK) != 0)
+	if (file == NULL)
 		return CLI_OK;
-	return cli_usage(cli, "%.400s is there already; --out names a file that is not", file);
+	if (access(file, F_OK) == 0)
+		return cli_usage(cli, "%.400s is there already; --out names a file that is not", file);
+	slash = strrchr(file, '/');
+	if (slash)
+		dir = arena_cstr(cli->arena, (struct str){file, slash == file ? 1 : (size_t)(slash - file)});
+	if (access(dir, W_OK | X_OK) == 0)
+		return CLI_OK;
+	cli_error(cli, "no file can be made in %.400s: %s. No key was made: make that directory first, or name another "
+		  "file with --out", dir, strerror(errno));
+	return CLI_FAILED;
 }
 
 /* Where it could not be written it would be lost: then it is printed after all. */
@@ -135,6 +147,19 @@ static size_t read_scopes(struct cli *cli, const char ***ret)
 	return count;
 }
 
+/* The store that is to be changed without its server; NULL: none is named. */
+static int read_store(const struct cli *cli, const char **ret)
+{
+	const char *dir = options_text(&cli->options, "data"), *url = options_text(&cli->options, "store");
+
+	*ret = dir ? dir : url;
+	if (dir && url)
+		return cli_usage(cli, "--data and --store name two stores; give one");
+	if (url && strncmp(url, "postgres", strlen("postgres")) != 0)
+		return cli_usage(cli, "--store is \"%.400s\"; expected postgres://user@host/name", url);
+	return CLI_OK;
+}
+
 static int create_here(struct cli *cli, const char *dir, int64_t expires_at_ms)
 {
 	const struct options *o = &cli->options;
@@ -198,15 +223,17 @@ static int create_there(struct cli *cli, int64_t expires_at_ms)
 
 static int exec_create(struct cli *cli)
 {
-	const char *dir = options_text(&cli->options, "data");
+	const char *store;
 	int64_t expires_at_ms;
 	int code = read_expires(cli, &expires_at_ms);
 
 	if (code == CLI_OK)
+		code = read_store(cli, &store);
+	if (code == CLI_OK)
 		code = check_out(cli);
 	if (code != CLI_OK)
 		return code;
-	return dir ? create_here(cli, dir, expires_at_ms) : create_there(cli, expires_at_ms);
+	return store ? create_here(cli, store, expires_at_ms) : create_there(cli, expires_at_ms);
 }
 
 /* --- Changing --- */
@@ -240,22 +267,27 @@ static void show_revoked(const struct cli *cli, const struct json *key)
 
 static int exec_reset(struct cli *cli)
 {
-	const char *dir = options_text(&cli->options, "data");
+	const char *store, *name;
 	struct buf error;
 	size_t removed = 0;
 	bool ok;
+	int code = read_store(cli, &store);
 
-	if (dir == NULL)
+	if (code != CLI_OK)
+		return code;
+	/* The address may hold a password. */
+	name = options_text(&cli->options, "data") ? store : "the database";
+	if (store == NULL)
 		return cli_usage(cli, "key reset works on a data directory whose server does not run; name it with "
-				 "--data");
+				 "--data, or a store in PostgreSQL with --store");
 	if (!options_flag(&cli->options, "yes"))
 		return cli_usage(cli, "key reset removes all keys: whoever can connect to the server of %.400s may do "
-				 "everything again; confirm it with --yes", dir);
+				 "everything again; confirm it with --yes", name);
 	buf_init(&error, ERROR_MAX_BYTES);
-	ok = admin_key_reset(dir, clock_wall_ms(), &removed, &error);
+	ok = admin_key_reset(store, clock_wall_ms(), &removed, &error);
 	if (ok)
 		cli_note(cli, "removed %zu key%s of %.400s: its server needs none any more, so whoever can connect may "
-			 "do everything", removed, removed == 1 ? "" : "s", dir);
+			 "do everything", removed, removed == 1 ? "" : "s", name);
 	else
 		cli_error(cli, "%s", buf_str(&error).p);
 	buf_release(&error);
@@ -296,7 +328,7 @@ static const struct subcommand key_subs[] = {
 	}},
 	{"show", "KEY", 1, 1, .call = {.path = "/v1/keys/{0}", .show = show_object}},
 	{
-		"create", "NAME", 1, 1, {"space", "agent", "scope", "trust", "expires", "out", "data"},
+		"create", "NAME", 1, 1, {"space", "agent", "scope", "trust", "expires", "out", "data", "store"},
 		.exec = exec_create,
 	},
 	{"rotate", "KEY", 1, 1, {"grace", "out"}, .exec = exec_rotate},
@@ -304,7 +336,7 @@ static const struct subcommand key_subs[] = {
 		.method = "POST", .path = "/v1/keys/{0}/revoke", .members = {{"reason", "reason"}},
 		.show = show_revoked,
 	}},
-	{"reset", "--data DIR --yes", 0, 0, {"data", "yes"}, .exec = exec_reset},
+	{"reset", "--data DIR --yes", 0, 0, {"data", "store", "yes"}, .exec = exec_reset},
 	{0},
 };
 
@@ -326,7 +358,7 @@ const struct command cmd_key = {
 		 "revoke ends a key at once, with its open streams, waiting calls and sessions.\n\n"
 		 "The key for a call comes from --key-file, SPINE_KEY or SPINE_KEY_FILE, never from an argument. Who "
 		 "has lost all keys stops the server and makes one in the store itself: spine key create NAME --data "
-		 "DIR.",
+		 "DIR, or --store URL for a store in PostgreSQL.",
 	.examples = {
 		"spine key create admin --data /tmp/spine --out /tmp/admin.key",
 		"spine key reset --data /tmp/spine --yes",

@@ -43,8 +43,8 @@ static const struct option serve_options[] = {
 	 .help = "hosts that webhooks may be on beside this machine, separated by commas; *.example.com is every host "
 		 "below it, * every host"},
 	{.name = "ca-file", .arg = "FILE", .env = "SPINE_CA_FILE", .key = "ca_file", .type = OPTION_TEXT,
-	 .help = "certificates (PEM) of the authorities that webhooks and the collector of traces are trusted by over "
-		 "https, instead of those of the system"},
+	 .help = "certificates (PEM) of the authorities that webhooks, the collector of traces and other nodes are "
+		 "trusted by over https, instead of those of the system"},
 	{.name = "otlp-endpoint", .arg = "URL", .env = "SPINE_OTLP_ENDPOINT", .key = "otlp_endpoint",
 	 .type = OPTION_TEXT,
 	 .help = "a collector that spans of the handoffs are sent to, as OTLP over HTTP with JSON: "
@@ -56,6 +56,11 @@ static const struct option serve_options[] = {
 	 .fallback = "100000", .min = 1, .max = 100000000,
 	 .help = "how many events the spans may lie behind while the collector takes none; those of older ones are "
 		 "dropped, and counted"},
+	{.name = "store", .arg = "URL", .env = "SPINE_STORE", .key = "store", .type = OPTION_TEXT,
+	 .help = "keep everything in PostgreSQL, postgres://user@host/name, instead of the data directory, which then "
+		 "holds only notes of this server; the password comes from PGPASSWORD or a file (PGPASSFILE)"},
+	{.name = "advertise", .arg = "URL", .env = "SPINE_ADVERTISE", .key = "advertise", .type = OPTION_TEXT,
+	 .help = "several servers over one PostgreSQL: where the others reach this one; its own URL otherwise"},
 	{.name = "reset-clock", .env = "SPINE_RESET_CLOCK", .key = "reset_clock", .type = OPTION_FLAG,
 	 .help = "begin with the time of the wall clock, though the server's own time is known to be later: for once, "
 		 "after the wall clock was far ahead by mistake"},
@@ -73,7 +78,8 @@ static const struct option tls_options[] = {
 	 .help = "its key (PEM, without a passphrase); refused where every user of the machine can read it"},
 	{.name = "tls-client-ca", .arg = "FILE", .env = "SPINE_TLS_CLIENT_CA", .key = "tls_client_ca",
 	 .type = OPTION_TEXT,
-	 .help = "take only clients that have a certificate of one of these authorities (PEM)"},
+	 .help = "take only clients that have a certificate of one of these authorities (PEM); nodes of a cluster show "
+		 "each other that of --tls-cert"},
 	{.name = "tls-client", .arg = "HOW", .env = "SPINE_TLS_CLIENT", .key = "tls_client", .type = OPTION_CHOICE,
 	 .fallback = "required", .choices = client_choices,
 	 .help = "whether a client may also come without a certificate; needs --tls-client-ca"},
@@ -300,6 +306,8 @@ static int exec_serve(struct cli *cli)
 	struct serve_config config = {
 		.listen = options_text(o, "listen"),
 		.data_dir = options_text(o, "data"),
+		.store = options_text(o, "store"),
+		.advertise = options_text(o, "advertise"),
 		.tls = tls_options_read(o),
 		.keep_handoffs_ms = keep_ms(o, "keep-handoffs"),
 		.keep_events_ms = keep_ms(o, "keep-events"),

@@ -141,9 +141,13 @@ static void show_deleted(const struct cli *cli, const struct json *answer)
 {
 	struct str name = term_line(cli->arena, ask_str(answer, "name"));
 
+	long long keys = ask_int(answer, "keys_revoked", 0);
+
 	cli_note(cli, "deleted the space %.*s: %lld memories, %lld open handoffs, %lld parked", STR_ARG(name),
 		 (long long)ask_int(answer, "memories", 0), (long long)ask_int(answer, "handoffs_open", 0),
 		 (long long)ask_int(answer, "parked", 0));
+	if (keys)
+		cli_note(cli, "%lld of its keys %s revoked with it", keys, keys == 1 ? "was" : "were");
 }
 
 static int delete_space(struct cli *cli, const char *name)

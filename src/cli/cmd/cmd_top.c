@@ -59,6 +59,16 @@ static int look_make(struct cli *cli, struct look *l)
 	return l->stats.exit != CLI_OK ? l->stats.exit : l->alerts.exit;
 }
 
+static void draw_warnings(struct cli *cli, struct look *l, struct buf *out)
+{
+	const struct json *warnings = ask_array(&l->stats.json, "warnings");
+
+	for (uint32_t i = 0; i < warnings->count; i++) {
+		term_put_line(out, ask_str(&warnings->items[i], "detail"), cli->out.width);
+		buf_puts(out, "\n");
+	}
+}
+
 static void draw(struct cli *cli, struct look *l, struct buf *out)
 {
 	struct str now = ask_str(&l->stats.json, "now");
@@ -70,7 +80,9 @@ static void draw(struct cli *cli, struct look *l, struct buf *out)
 	term_put_line(out, ask_str(&l->stats.json, "window"), 8);
 	buf_puts(out, "  ");
 	term_put_line(out, now.n > 19 ? str_sub(now, 11, 19) : now, 32);
-	buf_puts(out, " UTC\n\n");
+	buf_puts(out, " UTC\n");
+	draw_warnings(cli, l, out);
+	buf_puts(out, "\n");
 	show_stats_overall(cli, &l->stats.json, out);
 	show_stats_bars(cli, &l->stats.json, out);
 	buf_puts(out, "\n");

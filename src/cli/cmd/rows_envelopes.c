@@ -76,8 +76,8 @@ const struct command cmd_resolve = {
 	.examples = {"spine resolve env-1 ms-1 --agent coder"},
 	.tables = {&client_table},
 	.call = {
-		.method = "POST", .path = "/v1/envelopes/{0}/resolve", .put = put_resolved, .list = "memories",
-		.show = show_memories, .judge = show_missing,
+		.method = "POST", .path = "/v1/envelopes/{0}/resolve", .put = put_resolved, .rest = "ids",
+		.list = "memories", .show = show_memories, .judge = show_missing,
 	},
 };
 

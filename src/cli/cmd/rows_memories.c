@@ -99,12 +99,12 @@ static int exec_get(struct cli *cli)
 	static const struct one_call envelope = {.path = "/v1/envelopes/{0}", .show = show_envelope};
 	static const struct one_call handoff = {.path = "/v1/handoffs/{0}", .show = show_handoff};
 	static const struct one_call memories = {
-		.method = "POST", .path = "/v1/memories/fetch", .put = put_ids, .list = "memories",
-		.show = show_memories, .judge = show_missing,
+		.method = "POST", .path = "/v1/memories/fetch", .put = put_ids, .rest = "ids",
+		.list = "memories", .show = show_memories, .judge = show_missing,
 	};
 	static const struct one_call texts = {
-		.method = "POST", .path = "/v1/memories/fetch", .put = put_ids, .list = "memories", .show = show_texts,
-		.judge = show_missing,
+		.method = "POST", .path = "/v1/memories/fetch", .put = put_ids, .rest = "ids",
+		.list = "memories", .show = show_texts, .judge = show_missing,
 	};
 	struct str id = str_of(cli->options.args[0]);
 	bool raw = options_flag(&cli->options, "raw"), is_envelope = str_has_prefix(id, STR("env-"));
@@ -121,8 +121,8 @@ const struct command cmd_get = {
 	.summary = "Reads memories, an envelope or a handoff by their ids",
 	.usage = "ID[@VERSION]...", .min_args = 1, .max_args = IDS_MAX,
 	.about = "Memories that were superseded or have expired are read all the same, and say so. An id that does "
-		 "not exist or was forgotten is named on standard error, and the exit code is 3; the others are "
-		 "printed.\n\n"
+		 "not exist, was forgotten or is in quarantine is named on standard error, and the exit code is 3; "
+		 "the others are printed. What one answer of the server has no room for is asked for again.\n\n"
 		 "With --json the document has the members memories and missing, also for a single id.\n\n"
 		 "An id such as env-1 or ho-1 shows that envelope or handoff.",
 	.examples = {

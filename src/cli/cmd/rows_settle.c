@@ -66,7 +66,7 @@ const struct command cmd_need = {
 	.tables = {&client_table},
 	.call = {
 		.method = "POST", .path = "/v1/handoffs/{0}/need", .settles = true, .put = put_needed,
-		.list = "memories", .show = show_memories, .judge = show_missing,
+		.rest = "refs", .list = "memories", .show = show_memories, .judge = show_missing,
 	},
 };
 

@@ -25,7 +25,7 @@ static bool read_url(struct demo_server *s, struct arena *arena)
 
 	if (url == NULL || strlen(url) >= sizeof(s->url))
 		return false;
-	strcpy(s->url, url);
+	memcpy(s->url, url, strlen(url) + 1);
 	return true;
 }
 

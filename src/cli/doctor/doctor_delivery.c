@@ -120,11 +120,33 @@ static void look_at_agents(struct findings *f)
 	ask_release(&ask);
 }
 
-/* --- Parked, in all spaces --- */
+/* --- Parked, in all spaces that the key sees --- */
+
+static void tell_parked(struct findings *f, const char *space, int64_t count)
+{
+	const char *option = strcmp(space, f->space) == 0 ? "" : arena_printf(f->cli->arena, " --space %s", space).p;
+
+	if (count)
+		findings_add(f, FINDING_WARNING, "parked",
+			     arena_printf(f->cli->arena, "read why: spine parked%s; when it is mended: spine "
+					  "parked redrive --all%s", option, option).p,
+			     "%lld handoff%s in the space %s wait%s for a person's decision", (long long)count,
+			     count == 1 ? "" : "s", space, count == 1 ? "s" : "");
+}
+
+static void look_at_own_parked(struct findings *f)
+{
+	struct ask ask;
+
+	ask_make_get(f->cli, "/v1/parked?page_size=1", &ask);
+	tell_parked(f, f->space, ask_int(&ask.json, "total", 0));
+	if (ask.exit == CLI_OK && ask_int(&ask.json, "total", 0) == 0)
+		findings_add(f, FINDING_OK, "parked", NULL, "nothing in the space %s", f->space);
+	ask_release(&ask);
+}
 
 static void look_at_parked(struct findings *f)
 {
-	const char *here = ask_space(f->cli);
 	const struct json *spaces;
 	int64_t parked = 0;
 	struct ask ask;
@@ -134,16 +156,9 @@ static void look_at_parked(struct findings *f)
 	for (uint32_t i = 0; i < spaces->count; i++) {
 		const char *name = arena_cstr(f->cli->arena, ask_str(&spaces->items[i], "name"));
 		int64_t count = ask_int(&spaces->items[i], "parked", 0);
-		const char *option = strcmp(name, here) == 0 ? "" :
-				     arena_printf(f->cli->arena, " --space %s", name).p;
 
 		parked += count;
-		if (count)
-			findings_add(f, FINDING_WARNING, "parked",
-				     arena_printf(f->cli->arena, "read why: spine parked%s; when it is mended: spine "
-						  "parked redrive --all%s", option, option).p,
-				     "%lld handoff%s in the space %s wait%s for a person's decision", (long long)count,
-				     count == 1 ? "" : "s", name, count == 1 ? "s" : "");
+		tell_parked(f, name, count);
 	}
 	if (ask.exit == CLI_OK && parked == 0)
 		findings_add(f, FINDING_OK, "parked", NULL, "nothing, in any space");
@@ -172,13 +187,16 @@ static void look_at_alerts(struct findings *f)
 			     "%.*s: %.*s", STR_ARG(name), STR_ARG(ask_str(one, "summary")));
 	}
 	if (ask.exit == CLI_OK && alerts->count == 0)
-		findings_add(f, FINDING_OK, "alerts", NULL, "none is firing in the space %s", ask_space(f->cli));
+		findings_add(f, FINDING_OK, "alerts", NULL, "none is firing in the space %s", f->space);
 	ask_release(&ask);
 }
 
 void doctor_look_at_delivery(struct findings *f)
 {
 	look_at_agents(f);
-	look_at_parked(f);
+	if (f->sees_all)
+		look_at_parked(f);
+	else
+		look_at_own_parked(f);
 	look_at_alerts(f);
 }

@@ -33,11 +33,32 @@ static void look_at_readiness(struct findings *f)
 		findings_add(f, FINDING_CRITICAL, "server", str_is(reason, "store_failed") ?
 			     "look at its log, repair the disk, run spine check, restart the server" :
 			     str_is(reason, "store_damaged") ?
-			     "run spine check, stop the server, restore a backup: spine restore" :
+			     "what is on the damaged page is not served: run spine check; docs/bad-day.md says how to "
+			     "go on" :
 			     "wait until it is back, or start it again: spine serve",
-			     "it answers, but takes no requests: %.*s", STR_ARG(reason.n ? reason : STR("not ready")));
+			     "it answers, and is not ready: %.*s", STR_ARG(reason.n ? reason : STR("no reason given")));
 	}
 	ask_release(&ready);
+}
+
+/* Whose eyes these are: what follows is what the key may see. */
+static void look_at_key(struct findings *f)
+{
+	struct arena *arena = f->cli->arena;
+	const struct json *key;
+	struct str space, ends;
+	struct ask session;
+
+	ask_make_get(f->cli, "/v1/session", &session);
+	key = json_get(&session.json, "key");
+	space = ask_str(key, "space");
+	ends = ask_str(key, "expires_at");
+	if (session.exit == CLI_OK && space.n)
+		findings_add(f, ends.n ? FINDING_NOTE : FINDING_OK, "key", NULL, "%.*s is of %.*s%s%s",
+			     STR_ARG(ask_str(key, "id")), STR_ARG(str_is(space, "*") ? STR("all spaces") :
+			     arena_printf(arena, "the space %.*s", STR_ARG(space))),
+			     ends.n ? ", and ends at " : "", ends.n ? arena_cstr(arena, ends) : "");
+	ask_release(&session);
 }
 
 /* "1.4.0" of "memory-spine-python/1.4.0"; the same version of all is one thing less to wonder about. */
@@ -65,7 +86,10 @@ static void look_at_versions(struct findings *f, const struct json *status)
 			     STR_ARG(when_age(f->cli->arena, ask_str(one, "last_seen_at"), clock_wall_ms())),
 			     STR_ARG(version));
 	}
-	if (others == 0)
+	if (others == 0 && !f->sees_all)
+		findings_add(f, FINDING_OK, "versions", NULL, "this command and the server are %.*s; which clients "
+			     "have called is told to a key of all spaces", STR_ARG(version));
+	else if (others == 0)
 		findings_add(f, FINDING_OK, "versions", NULL, "%u kind%s of client called since the server started, "
 			     "all of version %.*s", clients->count, clients->count == 1 ? "" : "s", STR_ARG(version));
 }
@@ -177,23 +201,46 @@ static void look_at_store(struct findings *f, const struct json *status)
 {
 	const struct json *store = json_get(status, "store");
 	const char *dir = arena_cstr(f->cli->arena, ask_str(store, "data"));
-	int64_t bytes = ask_int(store, "bytes", 0), daily = growth(f, store);
-	struct str size = show_size(f->cli->arena, bytes), pace = show_size(f->cli->arena, daily);
+	bool is_elsewhere = str_eq(ask_str(store, "engine"), STR("postgres"));
+	const char *place = is_elsewhere ? "PostgreSQL" : dir;
+	int64_t bytes = ask_int(store, "bytes", 0), daily;
+	struct str size = show_size(f->cli->arena, bytes), pace;
 
-	if (store == NULL) {
+	if (!f->sees_all) {
 		findings_add(f, FINDING_NOTE, "store", "use a key of all spaces to have the store and its disk looked "
 			     "at", "this key is of one space, and the server tells it nothing of the store");
 		return;
 	}
+	daily = growth(f, store);
+	pace = show_size(f->cli->arena, daily);
 	if (daily > 0)
-		findings_add(f, FINDING_OK, "store", NULL, "%.*s in %s, %.*s a day on average", STR_ARG(size), dir,
-			     STR_ARG(pace));
+		findings_add(f, FINDING_OK, "store", NULL, "%.*s in %s, %.*s a day on average", STR_ARG(size),
+			     place, STR_ARG(pace));
 	else
 		findings_add(f, FINDING_OK, "store", NULL, "%.*s in %s; younger than a day, so nothing can be said of "
-			     "its growth", STR_ARG(size), dir);
-	if (options_flag(&f->cli->options, "check"))
+			     "its growth", STR_ARG(size), place);
+	if (options_flag(&f->cli->options, "check") && is_elsewhere)
+		findings_add(f, FINDING_NOTE, "store", NULL, "PostgreSQL's own tools verify what it keeps");
+	else if (options_flag(&f->cli->options, "check"))
 		check_store(f, dir);
-	look_at_disk(f, dir, bytes, daily);
+	/* Of a store elsewhere only notes are on this disk. */
+	look_at_disk(f, dir, is_elsewhere ? 0 : bytes, is_elsewhere ? 0 : daily);
+}
+
+/* It runs, and does not say how it is. */
+static void tell_refusal(struct findings *f, const struct ask *status)
+{
+	const char *url = client_url(f->cli->client);
+	struct str why = ask_sentence(f->cli, status);
+
+	if (str_is(status->code, "forbidden") && str_is(status->field, "Spine-Space"))
+		findings_add(f, FINDING_CRITICAL, "server", "leave --space and SPINE_SPACE out, or use a key of that "
+			     "space, or of all", "%s runs, and does not let this key see that space: %.*s", url,
+			     STR_ARG(why));
+	else
+		findings_add(f, FINDING_CRITICAL, "server", "give this command a key with the scope read "
+			     "(SPINE_KEY_FILE, --key-file, or SPINE_KEY); spine key create makes one",
+			     "%s runs, and needs a key: %.*s", url, STR_ARG(why));
 }
 
 bool doctor_look_at_server(struct findings *f)
@@ -205,16 +252,21 @@ bool doctor_look_at_server(struct findings *f)
 	ask_make_get(f->cli, "/v1/status", &status);
 	is_there = status.exit == CLI_OK;
 	if (is_there) {
+		f->space = ask_str(&status.json, "space").n ?
+			   arena_cstr(f->cli->arena, ask_str(&status.json, "space")) : ask_space(f->cli);
+		f->sees_all = json_get(&status.json, "store") != NULL;
 		findings_add(f, FINDING_OK, "server", NULL, "%s answers within %lld ms", client_url(f->cli->client),
 			     (long long)((clock_mono_ns() - before_ns) / 1000000 + 1));
 		look_at_readiness(f);
+		look_at_key(f);
 		look_at_versions(f, &status.json);
 		look_at_clock(f);
 		look_at_store(f, &status.json);
 	} else if (str_is(status.code, "unauthorized") || str_is(status.code, "forbidden")) {
-		findings_add(f, FINDING_CRITICAL, "server", "give this command a key with the scope read "
-			     "(SPINE_KEY_FILE, --key-file, or SPINE_KEY); spine key create makes one",
-			     "%s runs, and needs a key: %.*s", client_url(f->cli->client),
+		tell_refusal(f, &status);
+	} else if (str_is(status.code, "tls_failed")) {
+		findings_add(f, FINDING_CRITICAL, "server", "docs/bad-day.md says how a certificate is renewed; "
+			     "docs/keys.md, how clients come to trust one", "%.*s",
 			     STR_ARG(ask_sentence(f->cli, &status)));
 	} else if (f->cli->client) {
 		findings_add(f, FINDING_CRITICAL, "server", "start it (spine serve), or say where it is (--url, "

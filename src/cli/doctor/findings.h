@@ -17,6 +17,8 @@ struct finding {
 
 struct findings {
 	struct cli *cli;	/* borrowed */
+	const char *space;	/* that is looked at: the one named, or that of the key */
+	bool sees_all;		/* false: the key is of one space, and is told nothing of the whole server */
 	struct finding *first;
 	struct finding **last;
 	size_t counts[FINDING_CRITICAL + 1];
@@ -31,7 +33,7 @@ void findings_print(const struct findings *f);
 
 /* --- What is looked at --- */
 
-/* Server, versions, clock, store and disk. False where the server does not answer: there is nothing more to see. */
+/* Server, key, versions, clock, store and disk. False where the server does not answer: nothing more is to be seen. */
 bool doctor_look_at_server(struct findings *f);
 /* Queues, breakers, parked handoffs, alerts. */
 void doctor_look_at_delivery(struct findings *f);

@@ -12,10 +12,14 @@ static int split(const struct cli *cli, const char *option, const char *given, s
 	struct str rest = str_of(given);
 	size_t at = str_find(rest, '=');
 
-	if (!str_is_utf8(rest))
-		return cli_usage(cli, "--%s is not UTF-8 text", option);
-	if (at == 0 || at >= rest.n)
-		return cli_usage(cli, "--%s is \"%.80s\"; expected two parts with \"=\" between them", option, given);
+	if (!str_is_utf8(rest)) {
+		cli_usage(cli, "--%s is not UTF-8 text", option);
+		return CLI_USAGE;
+	}
+	if (at == 0 || at >= rest.n) {
+		cli_usage(cli, "--%s is \"%.80s\"; expected two parts with \"=\" between them", option, given);
+		return CLI_USAGE;
+	}
 	*ret = (struct pair){str_sub(rest, 0, at), str_sub(rest, at + 1, rest.n)};
 	return CLI_OK;
 }

@@ -322,12 +322,15 @@ bool jsonc_remove(struct buf *text, const char *const *path)
 	struct jsonc_entry entry;
 	long at;
 
-	if (depth == 0 || depth > PATH_MAX_NAMES || jsonc_descend(buf_str(text), path, &entry, &at) != depth)
+	if (depth == 0 || depth > PATH_MAX_NAMES)
 		return true;
 	memcpy(outer, path, (depth - 1) * sizeof(*outer));
-	jsonc_descend(buf_str(text), outer, &(struct jsonc_entry){0}, &at);
-	cut(text, at, &entry);
-	prune(text, path, depth - 1);
+	/* A name may stand twice. */
+	while (jsonc_descend(buf_str(text), path, &entry, &at) == depth) {
+		jsonc_descend(buf_str(text), outer, &(struct jsonc_entry){0}, &at);
+		cut(text, at, &entry);
+		prune(text, path, depth - 1);
+	}
 	return true;
 }
 

@@ -97,16 +97,21 @@ bool jsonc_is_object(struct str text)
 	return end >= 0 && jsonc_skip_blank(text, end) == (long)text.n;
 }
 
-/* The member of the object at `at`. */
+/* The member of the object at `at`. Of several of one name the last: that is the one that programs take. */
 static bool find_member(struct str s, long at, const char *name, struct jsonc_entry *ret)
 {
+	struct jsonc_entry entry;
+	bool is_found = false;
+
 	if (jsonc_char(s, at) != '{')
 		return false;
 	at++;
-	while (jsonc_next(s, &at, true, 0, ret))
-		if (str_is(ret->key, name))
-			return true;
-	return false;
+	while (jsonc_next(s, &at, true, 0, &entry))
+		if (str_is(entry.key, name)) {
+			*ret = entry;
+			is_found = true;
+		}
+	return is_found;
 }
 
 size_t jsonc_descend(struct str s, const char *const *path, struct jsonc_entry *ret, long *ret_at)

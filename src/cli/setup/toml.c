@@ -145,6 +145,12 @@ static struct str key_of(struct str line, bool *ret_dotted)
 	return cut_name(&rest, ret_dotted);
 }
 
+/* A line within a string does, whatever it looks like. */
+static bool says_something(const struct line *line)
+{
+	return !line->is_first || (line->text.n && line->text.p[0] != '#');
+}
+
 /* Where our table stands; from == end where it does not. */
 struct table {
 	size_t from, body, end;		/* end is behind its last line that says something */
@@ -177,7 +183,7 @@ static bool find_table(struct str text, const char *outer, const char *inner, st
 
 			bad = bad || (key.p && str_is(key, is_root ? outer : inner));
 		}
-		if ((place == OURS || place == WITHIN) && line.text.n && line.text.p[0] != '#' && ret->from < text.n) {
+		if ((place == OURS || place == WITHIN) && says_something(&line) && ret->from < text.n) {
 			ret->end = place == OURS ? line.end : ret->end;
 			ret->all_end = line.end;
 		}
@@ -199,21 +205,25 @@ static void splice(struct buf *text, size_t from, size_t to, struct str in)
 	*text = out;
 }
 
-/* The line of a key in the table. False where it goes over several lines, or is dotted. */
+/* The line of a key in the table. False where it goes over several lines, is dotted, or stands twice, which is no
+ * TOML. */
 static bool find_key(struct str text, const struct table *table, const char *name, struct line *ret, bool *ret_found)
 {
 	struct scan scan = {0};
 	size_t at = table->body;
+	struct line line;
 	bool dotted;
 
 	*ret_found = false;
-	while (at < table->end && next_line(text, &at, &scan, ret)) {
-		struct str key = ret->is_first ? key_of(ret->text, &dotted) : STR_NULL;
+	while (at < table->end && next_line(text, &at, &scan, &line)) {
+		struct str key = line.is_first ? key_of(line.text, &dotted) : STR_NULL;
 
 		if (key.p == NULL || !str_is(key, name))
 			continue;
+		if (*ret_found || !line.is_whole || dotted)
+			return false;
 		*ret_found = true;
-		return ret->is_whole && !dotted;
+		*ret = line;
 	}
 	return true;
 }

@@ -250,9 +250,10 @@ int show_missing(const struct cli *cli, const struct json *answer)
 
 		if (str_is(reason, "forgotten"))
 			cli_error(cli, "%.*s was forgotten; its content is gone for good", STR_ARG(id));
+		else if (str_is(reason, "quarantined"))
+			cli_error(cli, "%.*s is in quarantine: see spine quarantine", STR_ARG(id));
 		else if (str_is(reason, "not_given"))
-			cli_error(cli, "%.*s did not fit into the answer with the others; get it by itself",
-				  STR_ARG(id));
+			cli_error(cli, "%.*s was not given by the server; get it by itself", STR_ARG(id));
 		else
 			cli_error(cli, "%.*s does not exist in the space \"%s\"", STR_ARG(id), ask_space(cli));
 	}

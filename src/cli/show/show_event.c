@@ -56,6 +56,9 @@ static void put_data(struct buf *out, const struct json *data)
 	show_fact(out, " for ", ask_str(data, "agent"));
 	if (!str_eq(ask_str(data, "agent"), ask_str(data, "actor")))
 		show_fact(out, " by ", ask_str(data, "actor"));
+	/* Who has no other name than the key's is called "key-7 root". */
+	if (!str_has_prefix(ask_str(data, "actor"), ask_str(data, "key")))
+		show_fact(out, " with ", ask_str(data, "key"));
 	if (ask_int(data, "attempt", 0) > 1)
 		buf_printf(out, ", attempt %lld", (long long)ask_int(data, "attempt", 0));
 	if (json_get(data, "latency_ms"))
@@ -103,6 +106,7 @@ static struct str cell_actor(const struct column_item *item, const char *key)
 const struct column audit_columns[] = {
 	{"AT", "at", .style = TERM_DIM},
 	{"BY", "actor", cell_actor, TERM_CYAN, .may_cut = true},
+	{"KEY", "key", .style = TERM_DIM, .may_omit = true},
 	{"ACTION", "action", .style = TERM_PLAIN},
 	{"OBJECT", "object", .style = TERM_CYAN},
 	{"AGENT", "agent", .may_cut = true, .may_omit = true},

@@ -1,6 +1,7 @@
 #include "core/access/access.h"
 
 #include "core/memory/memory.h"
+#include "text/lookalike.h"
 
 static const struct {
 	unsigned scope;
@@ -102,16 +103,58 @@ struct str access_actor(const struct access *a, struct arena *arena)
 	return arena_printf(arena, "key-%llu %.*s", (unsigned long long)a->key, STR_ARG(a->name));
 }
 
+static bool is_ascii(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if ((unsigned char)s.p[i] & 0x80)
+			return false;
+	return true;
+}
+
+/* Almost no name is one that has to be folded: of ASCII it is the first letter that tells. */
+static bool may_read_as_key(struct str name)
+{
+	name = str_trim(name);
+	return name.n > 4 && (name.p[0] == 'k' || name.p[0] == 'K' || !is_ascii(name));
+}
+
 enum problem_code access_check_name(const char *field, struct str name, struct problem *problem)
 {
-	bool may_be = str_has_prefix(name, STR("key-"));
-	struct str rest = may_be ? str_sub(name, 4, name.n) : STR("");
-	uint64_t num;
+	struct arena arena;
+	struct str rest;
+	uint64_t num = 0;
+	bool is_key;
 
-	if (!str_to_u64(str_cut(&rest, ' '), &num))
+	if (!may_read_as_key(name))
 		return P_OK;
-	return problem_set(problem, P_INVALID_FIELD, field, "%s begins with \"key-%llu\", as the audit names who holds "
-			   "a key; use another name", field, (unsigned long long)num);
+	arena_init(&arena);
+	rest = lookalike_fold(name, &arena);
+	is_key = str_has_prefix(rest, STR("key-"));
+	if (is_key) {
+		rest = str_sub(rest, 4, rest.n);
+		is_key = str_to_u64(str_cut(&rest, ' '), &num);
+	}
+	arena_release(&arena);
+	if (!is_key)
+		return P_OK;
+	return problem_set(problem, P_INVALID_FIELD, field, "%s begins with \"key-%llu\", or with what looks like it, "
+			   "as the audit names who holds a key; use another name", field, (unsigned long long)num);
+}
+
+enum problem_code access_check_person(const char *field, struct str name, struct problem *problem)
+{
+	struct arena arena;
+	struct str seen;
+	bool has_key;
+
+	arena_init(&arena);
+	seen = lookalike_fold(name, &arena);
+	has_key = seen.n && memmem(seen.p, seen.n, "(key", 4);
+	arena_release(&arena);
+	if (has_key)
+		return problem_set(problem, P_INVALID_FIELD, field, "%s has \"(key\", or what looks like it, as the "
+				   "audit names the key of a person; use another name", field);
+	return access_check_name(field, name, problem);
 }
 
 /* --- Keys make keys --- */

@@ -60,8 +60,11 @@ enum trust access_cap(const struct access *a, enum trust asked);
 
 /* Who it is in the audit where no agent is named: "key-7 root", in the arena. Names are not unique, ids are. */
 struct str access_actor(const struct access *a, struct arena *arena);
-/* Is that a name which somebody may give himself or an agent? "key-7 root" is not: P_INVALID_FIELD. */
+/* Is that a name which somebody may give himself or an agent? "key-7 root" is not, nor what a reader takes for it:
+ * P_INVALID_FIELD. */
 enum problem_code access_check_name(const char *field, struct str name, struct problem *problem);
+/* The same of a person's: "Ada (key-7 root)" is what the server writes. */
+enum problem_code access_check_person(const char *field, struct str name, struct problem *problem);
 
 /* "read"; NULL for what is no single scope. */
 const char *access_scope_name(unsigned scope);

@@ -60,11 +60,6 @@ void access_key_hash(struct str text, uint8_t ret[SHA256_SIZE])
 	sha256(text, ret);
 }
 
-void access_key_id(uint64_t num, char ret[ACCESS_KEY_ID_SIZE])
-{
-	snprintf(ret, ACCESS_KEY_ID_SIZE, "key-%" PRIu64, num);
-}
-
 bool access_key_id_parse(struct str id, uint64_t *ret_num)
 {
 	return str_has_prefix(id, STR("key-")) && parse_num(str_sub(id, 4, id.n), ret_num);
@@ -158,11 +153,19 @@ enum problem_code access_key_may_be_made(const struct access_key_row *key, struc
 		return problem_set(problem, P_INVALID_FIELD, "name", "name holds a character that nobody sees (a "
 				   "control, a mark of direction, one without width), or nothing else; such a name "
 				   "passes for another. Use letters, digits, signs and spaces");
+	if (key->agent.p && access_check_name("agent", key->agent, problem) != P_OK)
+		return problem->code;
 	if ((key->scopes & ACCESS_ADMIN) && key->agent.p)
 		return problem_set(problem, P_INVALID_FIELD, "scopes", "a key that is bound to an agent cannot be "
 				   "admin: it could take the work of others; leave admin out, or make a key without an "
 				   "agent for who decides");
 	return P_OK;
+}
+
+/* Not given, or something that can be read. */
+static bool is_name(struct str s)
+{
+	return s.p == NULL || (s.n && str_is_utf8(s));
 }
 
 bool access_key_is_sound(const struct access_key_row *key)
@@ -171,5 +174,6 @@ bool access_key_is_sound(const struct access_key_row *key)
 
 	return key->num && key->name.n && key->scopes && !(key->scopes & ~(unsigned)ACCESS_EVERYTHING) &&
 	       (int)key->trust >= TRUST_SYSTEM && key->trust <= TRUST_EXTERNAL && key->expires_at_ms >= 0 &&
-	       key->revoked_at_ms >= 0 && key->old_until_ms >= 0 && memcmp(key->hash, nothing, sizeof(nothing)) != 0;
+	       key->revoked_at_ms >= 0 && key->old_until_ms >= 0 && str_is_utf8(key->name) && is_name(key->space) &&
+	       is_name(key->agent) && memcmp(key->hash, nothing, sizeof(nothing)) != 0;
 }

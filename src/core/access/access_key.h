@@ -14,7 +14,6 @@
 enum {
 	ACCESS_KEY_RANDOM = 32,
 	ACCESS_KEY_TEXT_SIZE = 72,	/* "spk_", up to 19 digits, "_", 43 characters, NUL */
-	ACCESS_KEY_ID_SIZE = 24,
 	ACCESS_KEY_NAME_MAX = 128,
 	ACCESS_KEY_REASON_MAX = 1024,
 };
@@ -25,7 +24,7 @@ void access_key_text(uint64_t num, const uint8_t random[ACCESS_KEY_RANDOM], char
 bool access_key_parse(struct str text, uint64_t *ret_num);
 void access_key_hash(struct str text, uint8_t ret[SHA256_SIZE]);
 
-void access_key_id(uint64_t num, char ret[ACCESS_KEY_ID_SIZE]);
+/* "key-7". */
 bool access_key_id_parse(struct str id, uint64_t *ret_num);
 
 /* ACCESS_KEY_WRONG comes first whatever else is the matter: only who has the right secret learns that it has ended. */

@@ -24,7 +24,9 @@ enum breaker_state breaker_state(const struct target_row *target, int64_t now_ms
 static enum problem_code tell(struct delivery *d, struct str agent, enum event_kind kind, struct problem *problem)
 {
 	struct event_row event = {
-		.space = d->space, .at_ms = d->now_ms, .kind = kind, .agent = agent, .actor = d->actor};
+		.space = d->space, .at_ms = d->now_ms, .kind = kind, .agent = agent, .actor = d->actor,
+		.access_key = d->access_key,
+	};
 	enum store_status status = store_event_add(d->conn, &event);
 
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);

@@ -29,6 +29,7 @@ static enum problem_code tell(struct delivery *d, const struct handoff_row *h, e
 		.attempt = h->attempt,
 		.agent = h->agent_name,
 		.actor = d->actor,
+		.access_key = d->access_key,
 		.note = note,
 		.value = {first, second},
 	};
@@ -90,9 +91,13 @@ enum problem_code delivery_get(struct delivery *d, uint64_t num, struct handoff_
 {
 	enum store_status status =
 		d->space ? store_handoff_get(d->conn, d->space, num, d->arena, ret) : STORE_NOT_FOUND;
+	enum problem_code missing;
 
-	if (status == STORE_NOT_FOUND)
-		return handoff_missing(d->conn, d->space, num, problem);
+	if (status == STORE_NOT_FOUND) {
+		missing = handoff_missing(d->conn, d->space, num, problem);
+		assert(missing != P_OK);
+		return missing;
+	}
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -121,6 +126,11 @@ void delivery_begin_queue(const struct delivery *d, struct handoff_row *h, int64
 	if (h->queue_timeout_ms == 0)
 		h->queue_timeout_ms = d->queue_timeout_ms ? d->queue_timeout_ms : DELIVERY_QUEUE_TIMEOUT_MS;
 	h->queue_until_ms = from_ms + h->queue_timeout_ms;
+}
+
+bool delivery_is_deferred(const struct handoff_row *h, int64_t now_ms)
+{
+	return h->state == HANDOFF_DELAYED && h->not_before_ms > now_ms && h->due_ms == h->not_before_ms;
 }
 
 void delivery_end_wait(struct handoff_row *h)
@@ -320,7 +330,7 @@ static struct str join_gaps(struct delivery *d, struct str before, struct str mo
 static enum problem_code keep_result(struct delivery *d, const struct handoff_row *h, const struct delivery_answer *a,
 				     bool is_first_ack, struct problem *problem)
 {
-	struct result_row result = a->result, before;
+	struct result_row result = a->result, before = {.input_tokens = -1};
 	enum store_status status = STORE_NOT_FOUND;
 
 	if (!a->has_result)

@@ -69,6 +69,7 @@ struct delivery {
 	int64_t queue_timeout_ms;		/* the server's; 0: DELIVERY_QUEUE_TIMEOUT_MS */
 	int64_t breaker_open_ms;		/* the same; 0: BREAKER_OPEN_MS */
 	struct str actor;			/* who asked; p == NULL: unknown */
+	uint64_t access_key;			/* the key that let them in; 0: none did */
 	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
 	 * HANDOFF_STATES: it is new, or new to its channel. */
 	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
@@ -161,6 +162,10 @@ enum store_status delivery_next_due(struct store_conn *c, int64_t *ret_ms);
 /* Sets h->held_until_ms: when the breaker of its agent lets the next one through, where h is held by it. */
 enum problem_code delivery_look(struct store_conn *c, int64_t now_ms, struct arena *arena, struct handoff_row *h,
 				struct problem *problem);
+
+/* Is it given to nobody yet because its sender wants it later? Not where not_before is still to come, but a person has
+ * let it go before: then it is queued, or backs off, and is due at another time. */
+bool delivery_is_deferred(const struct handoff_row *h, int64_t now_ms);
 
 /* A handoff of the space that is queued, also for later; the problem says where it is not, and cannot be "cancelled" or
  * "moved". */

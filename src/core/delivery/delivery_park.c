@@ -297,6 +297,7 @@ enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct st
 {
 	struct handoff_row h, was;
 	enum problem_code code = delivery_get_queued(d, num, "moved", &h, problem);
+	bool is_deferred;
 
 	was = h;
 	if (code == P_OK)
@@ -305,10 +306,11 @@ enum problem_code delivery_hand_over(struct delivery *d, uint64_t num, struct st
 		code = breaker_leave(d, &was, problem);
 	if (code != P_OK)
 		return code;
+	is_deferred = delivery_is_deferred(&h, d->now_ms);
 	begin_anew(&h);
-	delivery_begin_queue(d, &h, h.not_before_ms > d->now_ms ? h.not_before_ms : d->now_ms);
+	delivery_begin_queue(d, &h, is_deferred ? h.not_before_ms : d->now_ms);
 	/* What is deferred stays so; what only backs off does not: another agent has not failed. */
-	if (h.not_before_ms > d->now_ms)
+	if (is_deferred)
 		code = delivery_move(d, &h, VERB_HAND_OVER, h.state, problem);
 	else
 		code = delivery_offer(d, &h, VERB_HAND_OVER, problem);

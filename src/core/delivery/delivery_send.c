@@ -342,7 +342,7 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem)
 {
-	struct delivery_plan plan;
+	struct delivery_plan plan = {.order = order};
 	enum problem_code code = delivery_plan(d, order, &plan, problem);
 
 	return code == P_OK ? delivery_carry_out(d, &plan, ret, problem) : code;

@@ -1,5 +1,7 @@
 #include "core/delivery/queue_why.h"
 
+#include "core/delivery/delivery.h"
+
 enum queue_why queue_why(const struct handoff_row *h, const struct target_row *target, int64_t busy_until_ms,
 			 int64_t now_ms, int64_t *ret_until_ms)
 {
@@ -8,7 +10,7 @@ enum queue_why queue_why(const struct handoff_row *h, const struct target_row *t
 	*ret_until_ms = 0;
 	if (h->state == HANDOFF_DELAYED) {
 		*ret_until_ms = h->due_ms;
-		return h->not_before_ms > now_ms ? QUEUE_DEFERRED : QUEUE_BACKOFF;
+		return delivery_is_deferred(h, now_ms) ? QUEUE_DEFERRED : QUEUE_BACKOFF;
 	}
 	if (h->held_until_ms) {
 		*ret_until_ms = h->held_until_ms;

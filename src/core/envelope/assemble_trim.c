@@ -105,10 +105,10 @@ static double relevance_weight(const struct envelope_ref *r)
  * whole hours, so that the same question a moment later has the same answer. */
 static double ref_value(const struct envelope *e, const struct envelope_ref *r)
 {
-	double hours = (double)((e->created_at_ms - r->created_at_ms) / HOUR_MS);
+	int64_t hours = (e->created_at_ms - r->created_at_ms) / HOUR_MS;
 
 	return reason_weight(r->why) * relevance_weight(r) * pow(2, (double)r->importance - 1) *
-	       (1 + 0.5 * pow(2, -(hours > 0 ? hours : 0) / WEEK_HOURS));
+	       (1 + 0.5 * pow(2, -(double)(hours > 0 ? hours : 0) / WEEK_HOURS));
 }
 
 /* The later a step, the more the next agent needs it. */

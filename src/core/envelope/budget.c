@@ -178,8 +178,8 @@ static void solve(struct budget_item *items, size_t count, size_t capacity, stru
 /* Going from one form of an item (or from none) to a better one. */
 struct step {
 	uint32_t item;
-	int8_t from;
-	int8_t to;
+	int16_t from;		/* forms */
+	int16_t to;
 	int64_t cost;
 	double gain;		/* of value for a token */
 };
@@ -201,7 +201,7 @@ static size_t item_steps(const struct budget_item *item, uint32_t index, struct 
 	int from = BUDGET_NONE;
 
 	for (;;) {
-		struct step top = {.item = index, .from = (int8_t)from, .to = BUDGET_NONE};
+		struct step top = {.item = index, .from = (int16_t)from, .to = BUDGET_NONE};
 
 		for (int f = 0; f < item->form_count; f++) {
 			int64_t cost = item->cost[f] - cost_of(item, from);
@@ -211,7 +211,7 @@ static size_t item_steps(const struct budget_item *item, uint32_t index, struct 
 				continue;
 			top.gain = value / (double)cost;
 			top.cost = cost;
-			top.to = (int8_t)f;
+			top.to = (int16_t)f;
 		}
 		if (top.to == BUDGET_NONE)
 			return count;

@@ -5,6 +5,7 @@
 #include "core/guard/redact.h"
 #include "text/lookalike.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -166,8 +167,8 @@ static struct json_member *find(struct set *set, struct str key)
 	return NULL;
 }
 
-/* Another key that a reader takes for this one; NULL: none. */
-static const struct json_member *find_lookalike(struct set *set, struct str key, struct arena *arena)
+/* Where another key is that a reader takes for this one; set->count: nowhere. */
+static size_t find_lookalike(struct set *set, struct str key, struct arena *arena)
 {
 	struct str folded = lookalike_fold(key, arena);
 
@@ -175,8 +176,8 @@ static const struct json_member *find_lookalike(struct set *set, struct str key,
 		set->folded[set->folded_count] = lookalike_fold(set->members[set->folded_count].key, arena);
 	for (size_t i = 0; i < set->count; i++)
 		if (str_eq(set->folded[i], folded))
-			return &set->members[i];
-	return NULL;
+			return i;
+	return set->count;
 }
 
 static void copy_inherited(struct set *set, const struct json *inherited)
@@ -275,6 +276,7 @@ static enum problem_code read_waiver(const struct json *item, size_t index, stru
 		problem_prefix(problem, "waive", index);
 		return code;
 	}
+	assert(key && reason);
 	*ret_key = key->s;
 	*ret_reason = reason->s;
 	return P_OK;
@@ -426,8 +428,8 @@ static enum problem_code too_many(size_t count, struct problem *problem)
 static enum problem_code add_key(struct set *set, const struct json_member *given, struct arena *arena,
 				 struct problem *problem)
 {
-	const struct json_member *other;
-	struct str field;
+	struct str field, other;
+	size_t at;
 
 	if (given->key.n == 0 || given->key.n > CONSTRAINT_KEY_MAX)
 		return problem_set(problem, P_INVALID_FIELD, "constraints", "a constraint's key has %zu bytes; "
@@ -438,13 +440,14 @@ static enum problem_code add_key(struct set *set, const struct json_member *give
 	if (lookalike_is_blank(given->key))
 		return problem_set(problem, P_INVALID_FIELD, "constraints", "a constraint's key has nothing in it that "
 				   "can be seen; expected text that can be read");
-	other = find_lookalike(set, given->key, arena);
-	if (other) {
+	at = find_lookalike(set, given->key, arena);
+	if (at < set->count) {
+		other = set->members[at].key;
 		field = arena_printf(arena, "constraints.%.*s", cut(given->key, 100), given->key.p);
 		return problem_set(problem, P_CONSTRAINT_CONFLICT, field.p, "the key \"%.*s\" can be taken for "
 				   "\"%.*s\", which is a constraint already (case, invisible characters and letters "
 				   "that look alike do not tell keys apart); spell it the same way, or give it a name "
-				   "of its own", cut(given->key, 60), given->key.p, cut(other->key, 60), other->key.p);
+				   "of its own", cut(given->key, 60), given->key.p, cut(other, 60), other.p);
 	}
 	set->members[set->count++] = *given;
 	return P_OK;

@@ -117,8 +117,13 @@ static void put_memory_id(struct json_writer *w, const char *key, uint64_t num)
 
 static double ratio(int64_t part, int64_t whole)
 {
+	int64_t digits;
+
+	if (whole <= 0)
+		return 1.0;
 	/* Four digits are what a person or an alert can use, and the same everywhere. */
-	return whole > 0 ? (double)((part * 10000 + whole / 2) / whole) / 10000.0 : 1.0;
+	digits = (part * 10000 + whole / 2) / whole;
+	return (double)digits / 10000.0;
 }
 
 static void put_budget(struct json_writer *w, const struct envelope *e)
@@ -197,7 +202,8 @@ static void put_redactions(struct json_writer *w, const struct envelope_ref *r)
 	json_end_array(w);
 }
 
-/* Where the texts of the references stand, each with its name and the comma before it. */
+/* What stands in the sealed envelope and not in the skeleton: texts of references, each with its name and the comma
+ * before it, and their authors, with the comma behind. */
 struct spans {
 	struct span {
 		size_t from;
@@ -205,6 +211,16 @@ struct spans {
 	} *spans;
 	size_t count;
 };
+
+/* The first of its members. */
+static void put_author(struct json_writer *w, const struct envelope_ref *r, struct spans *ret)
+{
+	size_t from = w->out->len;
+
+	json_member_optional(w, "agent", r->agent);
+	if (ret && r->agent.p && !r->is_renamed)
+		ret->spans[ret->count++] = (struct span){from, w->out->len + 1};
+}
 
 static void put_text(struct json_writer *w, const struct envelope_ref *r, struct spans *ret)
 {
@@ -219,7 +235,7 @@ static void put_ref(struct json_writer *w, const struct envelope *e, const struc
 		    struct spans *ret_texts)
 {
 	json_begin_object(w);
-	json_member_optional(w, "agent", r->agent);
+	put_author(w, r, ret_texts);
 	json_member_time(w, "created_at", r->created_at_ms);
 	put_digest(w, "digest", r->digest);
 	json_member_cstr(w, "form", envelope_form_name(r->form));
@@ -328,8 +344,8 @@ void envelope_write(const struct envelope *e, enum envelope_part part, struct bu
 	write_members(e, part, out, NULL);
 }
 
-/* The sealed envelope without the texts. Their places are those before the digest, which has `shift` bytes, was put in
- * before all of them. */
+/* The sealed envelope without the texts and authors. Their places are those before the digest, which has `shift` bytes,
+ * was put in before all of them. */
 static struct str without_texts(struct str sealed, const struct spans *texts, size_t shift, struct arena *arena)
 {
 	char *out;
@@ -351,7 +367,7 @@ void envelope_seal(struct envelope *e, struct arena *arena)
 {
 	struct buf text, digest;
 	struct json_writer w;
-	struct spans texts = {arena_calloc(arena, e->ref_count + 1, sizeof(*texts.spans)), 0};
+	struct spans texts = {arena_calloc(arena, 2 * e->ref_count + 1, sizeof(*texts.spans)), 0};
 	size_t at;
 	char *sealed;
 

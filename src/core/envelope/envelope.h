@@ -2,8 +2,8 @@
  *
  * An envelope is immutable. Its digest is the SHA-256 over its canonical JSON (RFC 8785) without the member "digest".
  * The text of a memory is not stored a second time: what the store keeps is the envelope without the texts of its
- * references (the skeleton), and a reader puts them back from the memory's version, which never changes. So a memory
- * that is forgotten is gone from the envelopes, too: its reference stays, without text.
+ * references and the names of their authors (the skeleton), and a reader puts them back from the memory's version,
+ * which never changes. So a memory that is forgotten is gone from envelopes, too: its reference stays, without them.
  */
 #ifndef SPINE_CORE_ENVELOPE_H
 #define SPINE_CORE_ENVELOPE_H
@@ -49,6 +49,8 @@ struct envelope_ref {
 	size_t redaction_count;
 	struct str text;		/* p == NULL: none (form ref), or gone */
 	/* Not part of the envelope. */
+	bool is_renamed;		/* agent is not the memory's, word for word: it was redacted */
+	bool has_left_agent;		/* read from a skeleton: the author is the memory's */
 	struct str summary;		/* of the memory, while the envelope is packed */
 	uint64_t repeats;		/* the memory of this envelope that it only repeats; 0: none */
 	const struct envelope_redaction *summary_redactions;
@@ -147,7 +149,7 @@ struct envelope {
 	enum trust trust_floor;
 	int64_t reserve;		/* tokens of max_tokens that packing keeps free, for what may come to it */
 	struct str sealed;		/* ENVELOPE_WHOLE, where envelope_seal has just made it; else p == NULL */
-	struct str skeleton;		/* the same without the texts of the references: what is stored */
+	struct str skeleton;		/* the same without texts and authors of the references: what is stored */
 };
 
 const char *envelope_why_name(enum envelope_why why);

@@ -153,12 +153,14 @@ static bool read_ref(const struct json *obj, int64_t minor, struct arena *arena,
 	int64_t version;
 	int why, form;
 
+	r->has_left_agent = json_get(obj, "agent") == NULL;
 	if (!read_str(obj, "id", &id) || !memory_id_parse(id, &r->id) || !read_int(obj, "version", &version) ||
 	    !read_digest(obj, "digest", r->digest) || !read_name(obj, "why", why_name, 5, &why) ||
 	    !read_name(obj, "form", form_name, 3, &form) || !read_str(obj, "importance", &importance) ||
 	    !memory_importance_parse(importance, &r->importance) || !read_str(obj, "trust", &trust) ||
 	    !memory_trust_parse(trust, &r->trust) || !read_int(obj, "tokens", &r->tokens) ||
-	    !read_optional(obj, "kind", &r->kind) || !read_optional(obj, "agent", &r->agent) ||
+	    !read_optional(obj, "kind", &r->kind) ||
+	    (!r->has_left_agent && !read_optional(obj, "agent", &r->agent)) ||
 	    !read_time(obj, "created_at", &r->created_at_ms) || !read_optional(obj, "superseded_by", &superseded_by) ||
 	    !read_redactions(obj, arena, r) || (minor >= 1 && !read_number(obj, "relevance", &r->relevance)))
 		return false;

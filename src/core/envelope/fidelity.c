@@ -289,6 +289,13 @@ static bool has_memory(const struct envelope *e, uint64_t num)
 	return has;
 }
 
+double fidelity_score(size_t kept, size_t total)
+{
+	size_t digits = total ? kept * 10000 / total : 10000;
+
+	return (double)digits / 10000.0;
+}
+
 void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,
 		      struct fidelity *ret)
 {
@@ -301,7 +308,7 @@ void fidelity_compare(const struct envelope *before, const struct envelope *afte
 	compare_constraints(before, after, &f);
 	compare_lists(before, after, arena, &f);
 	compare_refs(before, after, arena, &f);
-	f.score = f.total ? (double)(f.kept * 10000 / f.total) / 10000.0 : 1.0;
+	f.score = fidelity_score(f.kept, f.total);
 	*ret = f;
 }
 

@@ -35,6 +35,9 @@ struct fidelity {
 void fidelity_compare(const struct envelope *before, const struct envelope *after, struct arena *arena,
 		      struct fidelity *ret);
 
+/* kept / total, cut to four digits; 1 where there was nothing. */
+double fidelity_score(size_t kept, size_t total);
+
 /* Is the thing named by key (a constraint, a memory's id, a decision, "intent") in the envelope? */
 bool fidelity_has(const struct envelope *e, struct str key);
 

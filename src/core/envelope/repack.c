@@ -44,7 +44,8 @@ struct json repack_decisions(const struct json *history, const struct json *open
 		m = arena_calloc(arena, 2, sizeof(*m));
 		m[0] = (struct json_member){STR("decision"), *action};
 		m[1] = (struct json_member){STR("outcome"), *json_get(step, "decision")};
-		items[count++] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
+		items[count] = (struct json){.type = JSON_OBJECT, .count = 2, .members = m};
+		count++;
 	}
 	json_set_release(&open);
 	return (struct json){.type = JSON_ARRAY, .count = count, .items = items};

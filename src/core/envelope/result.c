@@ -15,6 +15,7 @@ static enum problem_code tell(struct delivery *d, const struct handoff_row *h, c
 		.kind = EVENT_MEMORY_STORED,
 		.memory = m->num,
 		.actor = d->actor,
+		.access_key = d->access_key,
 		.note = arena_printf(d->arena, "result of ho-%llu", (unsigned long long)h->num),
 	};
 	enum store_status status = store_event_add(d->conn, &event);

@@ -2,6 +2,8 @@
 
 #include "codec/sha256.h"
 
+#include <assert.h>
+
 struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions,
 			   size_t count)
 {
@@ -27,8 +29,8 @@ struct str unpack_redacted(struct arena *arena, struct str text, const struct en
 	return result;
 }
 
-/* Puts the text back, and notes what became of the memory since. One that was forgotten leaves its reference without
- * text. */
+/* Puts text and author back, and notes what became of the memory since. One that was forgotten leaves its reference
+ * without them. */
 static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct envelope_ref *r, bool is_shown,
 				  struct arena *arena, struct problem *problem)
 {
@@ -44,6 +46,8 @@ static enum problem_code fill_ref(struct store_conn *c, int64_t space, struct en
 	r->now.forgotten = m.forgotten_at_ms != 0;
 	r->now.quarantined = m.quarantined_at_ms != 0;
 	r->now.expires_at_ms = m.expires_at_ms;
+	if (r->has_left_agent && !r->now.forgotten)
+		r->agent = m.agent;
 	if (r->form != FORM_REF && !r->now.forgotten && !(is_shown && r->now.quarantined))
 		r->text = unpack_redacted(arena, r->form == FORM_FULL ? m.content : m.summary, r->redactions,
 					  r->redaction_count);
@@ -100,9 +104,13 @@ enum problem_code unpack_find(struct store_conn *c, int64_t space, uint64_t num,
 			      struct envelope_row *ret, struct problem *problem)
 {
 	enum store_status status = space ? store_envelope_get(c, space, num, arena, ret) : STORE_NOT_FOUND;
+	enum problem_code missing;
 
-	if (status == STORE_NOT_FOUND)
-		return unpack_missing(c, space, num, field, problem);
+	if (status == STORE_NOT_FOUND) {
+		missing = unpack_missing(c, space, num, field, problem);
+		assert(missing != P_OK);
+		return missing;
+	}
 	return status == STORE_OK ? P_OK : problem_of_store(problem, status);
 }
 
@@ -117,15 +125,19 @@ enum problem_code unpack(struct store_conn *c, int64_t space, uint64_t num, cons
 
 /* --- Verifying --- */
 
-static bool has_gone_text(const struct envelope *e)
+/* A text, or an author. */
+static bool has_gone_part(const struct envelope *e)
 {
-	for (size_t i = 0; i < e->ref_count; i++)
-		if (e->refs[i].form != FORM_REF && e->refs[i].text.p == NULL)
+	for (size_t i = 0; i < e->ref_count; i++) {
+		const struct envelope_ref *r = &e->refs[i];
+
+		if ((r->form != FORM_REF && r->text.p == NULL) || (r->has_left_agent && r->agent.p == NULL))
 			return true;
+	}
 	return false;
 }
 
-/* The body as it is stored, without the texts. Rows of older stores have no digest of it. */
+/* The body as it is stored, without the texts and authors. Rows of older stores have no digest of it. */
 static bool body_matches(const struct envelope_row *row)
 {
 	uint8_t digest[32];
@@ -137,7 +149,7 @@ static bool body_matches(const struct envelope_row *row)
 }
 
 /* One envelope against its own digest, the store's copy of it, and what its child says of it (NULL: it has none). Its
- * digest is over the texts, too: where one is gone, that of the body is what there is to check the rest with. */
+ * digest is over these, too: where one is gone, that of the body is what there is to check the rest with. */
 static enum unpack_verdict verify_one(const struct envelope *e, const struct envelope_row *row, const uint8_t *expected)
 {
 	uint8_t digest[32];
@@ -147,7 +159,7 @@ static enum unpack_verdict verify_one(const struct envelope *e, const struct env
 	if (memcmp(e->digest, row->digest, 32) != 0 || e->num != row->num || e->parent != row->parent ||
 	    !body_matches(row))
 		return UNPACK_DAMAGED;
-	if (has_gone_text(e))
+	if (has_gone_part(e))
 		return UNPACK_FORGOTTEN;
 	envelope_digest(e, digest);
 	return memcmp(digest, e->digest, 32) == 0 ? UNPACK_INTACT : UNPACK_DAMAGED;

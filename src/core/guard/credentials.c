@@ -27,16 +27,20 @@ enum {
 	STOP_LOWER_P = 16384,	/* dapi */
 	STOP_UPPER_T = 32768,	/* ATATT3 */
 	STOP_LOWER_S = 65536,	/* the key is */
-	STOP_COLON_WIDE = 131072	/* the last byte of U+FF1A */
+	STOP_COLON_WIDE = 131072,	/* the last byte of U+FF1A */
+	STOP_UPPER_A = 262144,	/* EAA */
+	STOP_DOT_ANY = 524288,	/* . of Discord and Airtable */
+	STOP_COMMA_ANY = 1048576	/* , of a file with columns */
 };
 
 static const uint32_t STOPS[256] = {
 	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS,
-	[','] = STOP_COMMA, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
-	['_'] = STOP_UNDER, ['.'] = STOP_DOT, ['-'] = STOP_DASH,
+	[','] = STOP_COMMA | STOP_COMMA_ANY, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
+	['_'] = STOP_UNDER, ['.'] = STOP_DOT | STOP_DOT_ANY, ['-'] = STOP_DASH,
 	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C,
 	['w'] = STOP_W, ['W'] = STOP_W, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
-	['p'] = STOP_LOWER_P, ['T'] = STOP_UPPER_T, ['s'] = STOP_LOWER_S, [0x9a] = STOP_COLON_WIDE,
+	['p'] = STOP_LOWER_P, ['T'] = STOP_UPPER_T, ['s'] = STOP_LOWER_S, ['A'] = STOP_UPPER_A,
+	[0x9a] = STOP_COLON_WIDE,
 };
 
 /* Groups whose bytes may stand behind c. */
@@ -44,7 +48,8 @@ static const uint32_t STOPS[256] = {
 #define RANGE(c, from, to, group) ((c) >= (from) && (c) <= (to) ? (group) : 0)
 #define ALNUM(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || ((c) >= '0' && (c) <= '9') || (c) == '_')
 #define BEHIND(c) \
-	(STOP_ALWAYS | (ALNUM(c) ? 0 : STOP_WORD | STOP_UPPER_I | STOP_DASH) | \
+	(STOP_ALWAYS | STOP_COMMA_ANY | (ALNUM(c) ? STOP_DOT_ANY : 0) | IS(c, 'A', STOP_UPPER_A) | \
+	 (ALNUM(c) ? 0 : STOP_WORD | STOP_UPPER_I | STOP_DASH) | \
 	 IS(c, 'n', STOP_WORD) | IS(c, 'r', STOP_WORD) | IS(c, 't', STOP_WORD) | \
 	 IS(c, '"', STOP_COMMA) | IS(c, '\'', STOP_COMMA) | IS(c, '(', STOP_QUOTE) | \
 	 RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | RANGE(c, 'A', 'Z', STOP_GREATER) | \
@@ -85,7 +90,7 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		       credentials_line_cookie(s, i, ret) || credentials_line_htpasswd(s, i, ret) ||
 		       credentials_line_pgpass(s, i, ret) || credentials_assign_sign(s, i, ret);
 	case ',':
-		return credentials_assign_pair(s, i, ret);
+		return credentials_line_csv(s, i, ret) || credentials_assign_pair(s, i, ret);
 	case '|':
 		return credentials_line_cell(s, i, ret) || credentials_assign_cell(s, i, ret);
 	case '"':
@@ -97,9 +102,14 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		return credentials_assign_define(s, i, ret);
 	case '-':
 		return at_dash(s, i, ret);
-	case '_':
 	case '.':
+		return credentials_is(credentials_byte(s->text, i + 1), CH_NAME) &&
+		       (credentials_token_prefixed(s, i, ret) || credentials_token_airtable(s, i, ret) ||
+			credentials_token_discord(s, i, ret));
+	case '_':
 		return credentials_token_prefixed(s, i, ret);
+	case 'A':
+		return credentials_token_facebook(s, i, ret);
 	case 'z':
 		return credentials_token_google(s, i, ret);
 	case 'J':

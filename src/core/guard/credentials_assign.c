@@ -289,6 +289,19 @@ static size_t skip_stars(struct str text, size_t i)
 	return is_blank(credentials_byte(text, end)) ? end : i;
 }
 
+/* "The password is: …": the name before that word. */
+static bool read_named(struct str text, size_t end, struct str *ret)
+{
+	size_t at;
+
+	if (!credentials_read_name(text, end, ret))
+		return false;
+	at = (size_t)(ret->p - text.p);
+	if (!str_is(*ret, "is") || at < 2 || text.p[at - 1] != ' ')
+		return true;
+	return credentials_read_name(text, at - 1, ret);
+}
+
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text, name;
@@ -302,7 +315,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 		return false;
 	if (credentials_foreign_word(t, name_end))
 		return credentials_assign_given(s, NAME_PASSWORD, i, value, ret);
-	if (!credentials_read_name(t, name_end, &name))
+	if (!read_named(t, name_end, &name))
 		return false;
 	sort = credentials_name_of(name);
 	if (sort == NAME_NONE)
@@ -328,6 +341,8 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	form = form_of(t, name, i, &v);
 	/* Nobody names a member of a program "pw" and gives it a type behind a colon. */
 	if (str_ieq(name, STR("pw")) && t.p[i] == ':' && v.at > i + 1 && ends_line(t, v.end) && form == FORM_BARE)
+		form = FORM_LITERAL;
+	if (sort == NAME_PASSWORD && form == FORM_BARE && credentials_place_label(t, name, i, &v))
 		form = FORM_LITERAL;
 	if (is_next && !v.quoted)
 		form = begins_line(t, (size_t)(name.p - t.p)) ? FORM_LITERAL : FORM_BARE;

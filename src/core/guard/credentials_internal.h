@@ -91,6 +91,13 @@ struct credentials_scan {
 		uint32_t secret;	/* the same of the header that holds for this row */
 		uint8_t sort[CREDENTIALS_COLUMNS];
 	} table;
+	struct {
+		size_t seen;	/* up to here commas have been looked at */
+		size_t next;	/* where the line begins that the header still holds for */
+		unsigned columns;	/* of the header; 0: there is none */
+		uint32_t secret;	/* of them those that name a secret, and of which sort */
+		uint8_t sort[CREDENTIALS_COLUMNS];
+	} csv;
 };
 
 /* Each is called with the place of the byte that its name says, or that its comment says; true with *ret filled. */
@@ -108,6 +115,10 @@ bool credentials_token_twilio(const struct credentials_scan *s, size_t i, struct
 bool credentials_token_databricks(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_atlassian(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_telegram(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* The first '.' of a Discord bot's token, the '.' of Airtable's pat….…, the second 'A' of Facebook's EAA… */
+bool credentials_token_discord(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_airtable(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_token_facebook(const struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of the
  * former in base64. */
@@ -145,6 +156,8 @@ bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct 
 bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_line_htpasswd(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret);
+/* ',' in a line of a file whose first line names its columns. */
+bool credentials_line_csv(struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_foreign.c: the last byte of a full-width colon behind a word for password in another script. */
 bool credentials_foreign_colon(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -200,5 +213,9 @@ size_t credentials_read_on(struct str text, size_t end);
 bool credentials_read_name(struct str text, size_t end, struct str *ret);
 /* Where the line of i begins, behind a newline or a \n, or 256 bytes before i. */
 size_t credentials_read_line(struct str text, size_t i);
+
+/* credentials_place.c: is the name before the sign a word behind words, at the end of a line or a sentence, and no
+ * declaration? "The db password: …" */
+bool credentials_place_label(struct str text, struct str name, size_t sign, const struct credentials_value *v);
 
 #endif

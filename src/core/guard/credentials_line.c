@@ -182,40 +182,167 @@ static void begin_row(struct credentials_scan *s, size_t i, const char *newline)
 	s->table.column = str_trim(str_sub(t, row, i)).n > 0;
 }
 
-bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret)
+/* What a cell is: a secret by the header above it, or the name of one in a header. */
+static bool judge_cell(struct credentials_scan *s, unsigned column, size_t at, size_t end, struct credential *ret)
 {
 	struct str t = s->text;
-	const char *newline = memchr(t.p + s->table.seen, '\n', i - s->table.seen), *kind;
-	size_t at = i + 1, end, limit = t.n - at > CELL_BYTES ? at + CELL_BYTES : t.n;
+	uint32_t bit = UINT32_C(1) << column;
 	enum credentials_name sort;
-	uint32_t bit;
+	const char *kind;
 
-	if (newline || s->table.seen == 0)
-		begin_row(s, i, newline);
-	else if (s->table.column < CREDENTIALS_COLUMNS)
-		s->table.column++;
-	s->table.seen = at;
-	if (s->table.column >= CREDENTIALS_COLUMNS)
-		return false;
-	while (at < limit && credentials_among(t.p[at], " \t*`"))
+	while (at < end && credentials_among(t.p[at], " \t*`"))
 		at++;
-	for (end = at; end < limit && t.p[end] != '|' && t.p[end] != '\n';)
-		end++;
 	while (end > at && credentials_among(t.p[end - 1], " \t\r*`"))
 		end--;
-	if (end == at || end == limit)
+	if (end == at)
 		return false;
-	bit = UINT32_C(1) << s->table.column;
 	if (s->table.secret & bit)
-		return credentials_value_is_secret(str_sub(t, at, end),
-						   (enum credentials_name)s->table.sort[s->table.column], FORM_LITERAL,
-						   &kind) && hit(s, at, end, kind, ret);
+		return credentials_value_is_secret(str_sub(t, at, end), (enum credentials_name)s->table.sort[column],
+						   FORM_LITERAL, &kind) && hit(s, at, end, kind, ret);
 	sort = end - at <= CREDENTIALS_NAME_BYTES ? credentials_name_of(str_sub(t, at, end)) : NAME_NONE;
 	if (sort == NAME_NONE && credentials_foreign_word(t, end))
 		sort = NAME_PASSWORD;
 	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION)
 		return false;
 	s->table.named |= bit;
-	s->table.sort[s->table.column] = (uint8_t)sort;
+	s->table.sort[column] = (uint8_t)sort;
+	return false;
+}
+
+/* The cell before the first bar, in a table without one at its left. After a hit the same bar comes again. */
+static bool first_cell(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	size_t at = i, low = i > CELL_BYTES ? i - CELL_BYTES : 0;
+
+	while (at > low && s->text.p[at - 1] != '\n')
+		at--;
+	return (at == 0 || s->text.p[at - 1] == '\n') && judge_cell(s, 0, at, i, ret);
+}
+
+/* Which column begins behind the bar at i. True where the cell before it is a secret. */
+static bool begin_column(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	size_t seen = s->table.seen;
+	const char *newline;
+
+	/* Its row was begun before, and the first cell was a hit. */
+	if (seen == i + 1) {
+		s->table.column = 1;
+		return false;
+	}
+	s->table.seen = i + 1;
+	newline = memchr(s->text.p + seen, '\n', i - seen);
+	if (newline || seen == 0) {
+		begin_row(s, i, newline);
+		return s->table.column == 1 && first_cell(s, i, ret);
+	}
+	if (s->table.column < CREDENTIALS_COLUMNS)
+		s->table.column++;
+	return false;
+}
+
+bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t end = i + 1, limit = t.n - end > CELL_BYTES ? end + CELL_BYTES : t.n;
+
+	if (begin_column(s, i, ret))
+		return true;
+	if (s->table.column >= CREDENTIALS_COLUMNS)
+		return false;
+	while (end < limit && t.p[end] != '|' && t.p[end] != '\n')
+		end++;
+	return (end < limit || limit == t.n) && judge_cell(s, s->table.column, i + 1, end, ret);
+}
+
+/* --- Files with columns --- */
+
+enum { CSV_LINE_BYTES = 2048 };
+
+static struct str csv_cell(struct str cell)
+{
+	if (cell.n && cell.p[cell.n - 1] == '\r')
+		cell.n--;
+	cell = str_trim(cell);
+	if (cell.n >= 2 && (cell.p[0] == '"' || cell.p[0] == '\'') && cell.p[cell.n - 1] == cell.p[0])
+		cell = str_sub(cell, 1, cell.n - 1);
+	return cell;
+}
+
+/* A line of names, one of which is a secret's: no sentence and no code has nothing but names between its commas. */
+static void read_header(struct credentials_scan *s, struct str line)
+{
+	s->csv.columns = 0;
+	s->csv.secret = 0;
+	for (struct str rest = line; rest.p && s->csv.columns < CREDENTIALS_COLUMNS; s->csv.columns++) {
+		struct str cell = csv_cell(str_cut(&rest, ','));
+		enum credentials_name sort;
+
+		if (cell.n == 0 || cell.n > CREDENTIALS_NAME_BYTES || credentials_run(cell, 0, CH_NAME) != cell.n) {
+			s->csv.secret = 0;
+			break;
+		}
+		sort = credentials_name_of(cell);
+		if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION)
+			continue;
+		s->csv.secret |= UINT32_C(1) << s->csv.columns;
+		s->csv.sort[s->csv.columns] = (uint8_t)sort;
+	}
+	if (s->csv.secret == 0)
+		s->csv.columns = 0;
+}
+
+static unsigned count_columns(struct str line)
+{
+	unsigned count = 1;
+
+	for (size_t i = 0; i < line.n; i++)
+		count += line.p[i] == ',';
+	return count;
+}
+
+/* The first secret of a row behind what was found before. */
+static bool read_row(struct credentials_scan *s, struct str line, struct credential *ret)
+{
+	unsigned column = 0;
+	const char *kind;
+
+	for (struct str rest = line; rest.p && column < CREDENTIALS_COLUMNS; column++) {
+		struct str cell = csv_cell(str_cut(&rest, ','));
+		size_t at = cell.n ? (size_t)(cell.p - s->text.p) : 0;
+
+		if (cell.n && (s->csv.secret >> column & 1) && at >= s->from &&
+		    credentials_value_is_secret(cell, (enum credentials_name)s->csv.sort[column], FORM_LITERAL, &kind))
+			return hit(s, at, at + cell.n, kind, ret);
+	}
+	return false;
+}
+
+/* Each line is looked at once, at its first comma, and once more behind each hit. */
+bool credentials_line_csv(struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	struct str t = s->text, line;
+	size_t start = i, low = i > CSV_LINE_BYTES ? i - CSV_LINE_BYTES : 0;
+	size_t limit = t.n - i > CSV_LINE_BYTES ? i + CSV_LINE_BYTES : t.n;
+	const char *newline;
+
+	if (i < s->csv.seen)
+		return false;
+	while (start > low && t.p[start - 1] != '\n')
+		start--;
+	newline = memchr(t.p + i, '\n', limit - i);
+	s->csv.seen = newline ? (size_t)(newline - t.p) + 1 : limit;
+	line = str_sub(t, start, newline ? (size_t)(newline - t.p) : limit);
+	if (start > 0 && t.p[start - 1] != '\n')
+		return false;
+	if (s->csv.columns && start == s->csv.next && count_columns(line) == s->csv.columns) {
+		if (read_row(s, line, ret)) {
+			s->csv.seen = ret->at + ret->len;
+			return true;
+		}
+	} else {
+		read_header(s, line);
+	}
+	s->csv.next = start + line.n + 1;
 	return false;
 }

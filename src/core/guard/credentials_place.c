@@ -282,3 +282,29 @@ bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct cr
 		return false;
 	return hit(s, v.at, v.end, kind, ret);
 }
+
+/* In code a colon is followed by a type, and types have digits, too: so a word that languages put before a name is none
+ * of a sentence. */
+bool credentials_place_label(struct str text, struct str name, size_t sign, const struct credentials_value *v)
+{
+	static const char *const code[] = {"let", "var", "val", "const", "pub", "mut", "private", "public", "protected",
+					   "internal", "static", "final", "readonly", "def", "fn", "func", "fun",
+					   "function", "param", "required", "optional", "override", "lazy", "weak"};
+	enum { LEAST = 8 };
+	size_t at = (size_t)(name.p - text.p), end = v->end;
+	struct str words = str_trim(str_sub(text, credentials_read_line(text, at), at)), first;
+
+	if (v->quoted || text.p[sign] != ':' || at + name.n != sign || v->at <= sign + 1 || v->end - v->at < LEAST ||
+	    credentials_run(name, 0, CH_LETTER) != name.n || words.n == 0 || text.p[at - 1] != ' ')
+		return false;
+	for (size_t i = 0; i < words.n; i++)
+		if (!credentials_is(words.p[i], CH_LETTER) && !credentials_among(words.p[i], " -'"))
+			return false;
+	first = str_cut(&words, ' ');
+	for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
+		if (str_is(first, code[i]))
+			return false;
+	if (credentials_among(credentials_byte(text, end), ".,"))
+		end++;
+	return credentials_is(credentials_byte(text, end), CH_SPACE);
+}

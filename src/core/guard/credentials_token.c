@@ -33,6 +33,26 @@ static bool is_hex_digit(char c)
 	return str_hex_digit(c) >= 0;
 }
 
+/* Without padding; returns how many bytes. ret has room for three of four. */
+static size_t decode_base64(struct str text, uint8_t *ret)
+{
+	unsigned bits = 0, have = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		char c = text.p[i];
+		unsigned value = credentials_is(c, CH_UPPER)   ? (unsigned)(c - 'A')
+				 : credentials_is(c, CH_LOWER) ? (unsigned)(c - 'a') + 26
+							       : (unsigned)(c - '0') + 52;
+
+		bits = bits << 6 | value;
+		have += 6;
+		if (have >= 8)
+			ret[n++] = (uint8_t)(bits >> (have -= 8));
+	}
+	return n;
+}
+
 bool credentials_starts(struct str text, size_t at)
 {
 	char prev;
@@ -267,6 +287,65 @@ bool credentials_token_telegram(const struct credentials_scan *s, size_t i, stru
 	return credentials_value_is_random(str_sub(t, i + 1, end), 35) && hit(ret, at, end, "telegram_token");
 }
 
+/* A user's number in base64, a time and a signature, with dots between. The number has 17 to 20 digits: that alone
+ * tells it from everything else that has two dots. */
+bool credentials_token_discord(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	enum { TIME_BYTES = 6, SIGNATURE_MIN = 27, SIGNATURE_MAX = 38, NUMBER_MIN = 17, NUMBER_MAX = 20, ID_MAX = 28 };
+	struct str t = s->text;
+	size_t at = i, end, digits;
+	uint8_t number[3 * ID_MAX / 4];
+
+	if (credentials_byte(t, i + 1 + TIME_BYTES) != '.' ||
+	    credentials_run(str_sub(t, 0, i + 1 + TIME_BYTES), i + 1, CH_NAME) != i + 1 + TIME_BYTES)
+		return false;
+	while (at > s->from && i - at <= ID_MAX && credentials_is(t.p[at - 1], CH_ALNUM))
+		at--;
+	end = credentials_run(t.n - i > 64 ? str_sub(t, 0, i + 64) : t, i + 2 + TIME_BYTES, CH_NAME);
+	if (i - at > ID_MAX || end - (i + 2 + TIME_BYTES) < SIGNATURE_MIN ||
+	    end - (i + 2 + TIME_BYTES) > SIGNATURE_MAX || !credentials_starts(t, at))
+		return false;
+	digits = decode_base64(str_sub(t, at, i), number);
+	if (digits < NUMBER_MIN || digits > NUMBER_MAX)
+		return false;
+	while (digits > 0)
+		if (number[--digits] < '0' || number[digits] > '9')
+			return false;
+	return hit(ret, at, end, "discord_token");
+}
+
+/* pat and 14 letters and digits, a dot, 64 hexadecimal digits. */
+bool credentials_token_airtable(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	enum { BEFORE = 17, HEX = 64 };
+	struct str t = s->text;
+	size_t at = i - BEFORE, end = i + 1;
+
+	if (i < s->from + BEFORE || !credentials_here(t, at, STR("pat")) ||
+	    credentials_run(str_sub(t, 0, i), at, CH_ALNUM) != i || !credentials_starts(t, at))
+		return false;
+	while (end < t.n && end < i + 2 + HEX && is_hex_digit(t.p[end]))
+		end++;
+	return end == i + 1 + HEX && !credentials_is(credentials_byte(t, end), CH_WORD) &&
+	       credentials_value_distinct(str_sub(t, i + 1, end)) >= 6 && hit(ret, at, end, "airtable_token");
+}
+
+/* Base64 of pictures has EAA, too, but not where a word begins; and it has + and / soon. */
+bool credentials_token_facebook(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	enum { LEAST = 100, MOST = 400 };
+	struct str t = s->text;
+	size_t at = i - 2, end;
+
+	if (i < s->from + 2 || t.p[at] != 'E' || !credentials_starts(t, at) ||
+	    (at > 0 && credentials_among(t.p[at - 1], "+/")))
+		return false;
+	end = credentials_run(t.n - at > MOST + 1 ? str_sub(t, 0, at + MOST + 1) : t, at, CH_ALNUM);
+	return end - at >= LEAST && end - at <= MOST && !credentials_among(credentials_byte(t, end), "+/=") &&
+	       credentials_value_distinct(str_sub(t, at, end)) >= 20 &&
+	       credentials_value_is_random(str_sub(t, at + 3, end), LEAST - 3) && hit(ret, at, end, "facebook_token");
+}
+
 bool credentials_token_at(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	const struct {
@@ -285,5 +364,7 @@ bool credentials_token_at(const struct credentials_scan *s, size_t i, struct cre
 		return hit(ret, i, i + 20, "aws_access_key");
 	return credentials_token_google(s, i + 2, ret) || credentials_token_jwt(s, i + 2, ret) ||
 	       credentials_token_databricks(s, i + 2, ret) || credentials_token_atlassian(s, i + 4, ret) ||
-	       credentials_token_twilio(s, i + 1, ret);
+	       credentials_token_twilio(s, i + 1, ret) ||
+	       (credentials_byte(s->text, i + 17) == '.' && credentials_token_airtable(s, i + 17, ret)) ||
+	       (credentials_here(s->text, i, STR("EAA")) && credentials_token_facebook(s, i + 2, ret));
 }

@@ -148,13 +148,15 @@ static void scan_refs(struct scan *s, struct envelope *e)
 {
 	for (size_t i = 0; i < e->ref_count; i++) {
 		struct envelope_ref *r = &e->refs[i];
-		struct str where = arena_printf(s->arena, "memory.ms-%llu", (unsigned long long)r->id.num);
+		struct str where = arena_printf(s->arena, "memory.ms-%llu", (unsigned long long)r->id.num), agent;
 
 		r->text = scan_text(s, STR_NULL, r->text, where, &r->redactions, &r->redaction_count);
 		r->summary = scan_text(s, STR_NULL, r->summary, where, &r->summary_redactions,
 				       &r->summary_redaction_count);
 		r->kind = scan_text(s, STR_NULL, r->kind, where, NULL, NULL);
-		r->agent = scan_text(s, STR_NULL, r->agent, where, NULL, NULL);
+		agent = scan_text(s, STR_NULL, r->agent, where, NULL, NULL);
+		r->is_renamed |= agent.p != r->agent.p;
+		r->agent = agent;
 	}
 	for (size_t i = 0; i < e->missing_count; i++)
 		e->missing[i].id = scan_text(s, STR_NULL, e->missing[i].id, STR("memory.missing"), NULL, NULL);

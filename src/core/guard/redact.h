@@ -13,14 +13,16 @@
 enum redact_policy { REDACT_OFF, REDACT_BLANK, REDACT_REFUSE };
 
 const char *redact_policy_name(enum redact_policy policy);	/* "off", "redact", "refuse" */
+/* The policy that a store keeps as a number; of one that is none the strictest. */
+enum redact_policy redact_policy_kept(int64_t number);
 
 /* What the constraints and the space's policy ask for together. */
 enum redact_policy redact_policy_of(const struct json *constraints, enum redact_policy space);
 
 /* Is it a constraint that the guard goes by? */
 bool redact_reads(const struct json_member *constraint);
-/* Is it about security or credentials, and says nothing that the guard reads, with the policy that holds? Whoever wrote
- * it may believe that the guard is on. */
+/* Is it about security or credentials, and says nothing that the guard reads, with the policy that holds? Or would it
+ * switch the guard on if it stood in another place? Whoever wrote it may believe that the guard is on. */
 bool redact_is_unread(const struct json_member *constraint, enum redact_policy policy);
 /* What would be read, for whoever is told that it was not. */
 #define REDACT_READS "security: \"no plaintext credentials\" (or a list with that in it), " \

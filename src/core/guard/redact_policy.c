@@ -17,6 +17,11 @@ const char *redact_policy_name(enum redact_policy policy)
 	return policy_names[policy];
 }
 
+enum redact_policy redact_policy_kept(int64_t number)
+{
+	return number >= REDACT_OFF && number <= REDACT_REFUSE ? (enum redact_policy)number : REDACT_REFUSE;
+}
+
 /* --- Words --- */
 
 /* Letters and digits of a spelling; begins[i]: a word begins at i. */
@@ -62,6 +67,9 @@ static size_t one_of(struct str text, size_t at, const char *const *words)
 	return longest;
 }
 
+static const char *const THINGS[] = {"credential", "creds", "secret", "password", "apikey", "accesskey", "privatekey",
+				     "accesstoken", "authtoken", "apitoken", NULL};
+
 /* no [plain text] credentials, in one of many ways to say it; at a word that begins with no. */
 static bool forbids_at(struct str text, size_t at)
 {
@@ -71,17 +79,17 @@ static bool forbids_at(struct str text, size_t at)
 					    "leak", "handover", "thereare", "contain", "allow", "allowed", NULL};
 	static const char *const plain[] = {"plain", "plaintext", "cleartext", "clear", "unencrypted", "raw", "bare",
 					    "hardcoded", "readable", "visible", NULL};
-	static const char *const things[] = {"credential", "secret", "password", "apikey", "accesskey", "privatekey",
-					     "accesstoken", "authtoken", "apitoken", NULL};
 	size_t n = one_of(text, at, no);
 
 	if (n == 0)
 		return false;
 	at += n;
-	for (int i = 0; i < 2; i++)
+	/* A password begins with a verb. */
+	for (int i = 0; i < 2 && one_of(text, at, THINGS) == 0; i++)
 		at += one_of(text, at, verbs);
-	at += one_of(text, at, plain);
-	return one_of(text, at, things) > 0;
+	if (one_of(text, at, THINGS) == 0)
+		at += one_of(text, at, plain);
+	return one_of(text, at, THINGS) > 0;
 }
 
 static bool says_none(struct str spelling, struct arena *arena)
@@ -175,16 +183,23 @@ static enum reading read_value(const struct json *value, enum subject subject, i
 	}
 }
 
-/* True, yes, required: what a key says holds. */
-static bool affirms(const struct json *value, struct arena *arena)
+/* True, yes, required: what a key says holds. False, no, off: it does not. */
+static enum reading read_answer(const struct json *value, struct arena *arena)
 {
 	static const char *const yes[] = {"true", "yes", "required", "always", "on", "must", "enforced", "1", NULL};
+	static const char *const no[] = {"false", "no", "off", "never", "0", NULL};
 	struct str said;
 
+	if (value->type == JSON_BOOL)
+		return value->boolean ? READ_BLANK : READ_OFF;
+	if (value->type == JSON_INT && (value->i == 0 || value->i == 1))
+		return value->i ? READ_BLANK : READ_OFF;
 	if (value->type != JSON_STRING)
-		return (value->type == JSON_BOOL && value->boolean) || (value->type == JSON_INT && value->i == 1);
+		return READ_NOT;
 	said = read_saying(value->s, arena).text;
-	return said.n && one_of(said, 0, yes) == said.n;
+	if (said.n && one_of(said, 0, yes) == said.n)
+		return READ_BLANK;
+	return said.n && one_of(said, 0, no) == said.n ? READ_OFF : READ_NOT;
 }
 
 static enum reading read_member(const struct json_member *m, enum subject within, int depth, struct arena *arena)
@@ -192,7 +207,7 @@ static enum reading read_member(const struct json_member *m, enum subject within
 	enum subject subject = subject_of(m->key, arena);
 
 	if (subject == SUBJECT_OTHER && m->key.n <= KEY_MAX && says_none(m->key, arena))
-		return affirms(&m->value, arena) ? READ_BLANK : READ_OFF;
+		return read_answer(&m->value, arena);
 	subject = subject == SUBJECT_OTHER ? within : subject;
 	return subject == SUBJECT_OTHER ? READ_OFF : read_value(&m->value, subject, depth, arena);
 }
@@ -232,18 +247,59 @@ enum redact_policy redact_policy_of(const struct json *constraints, enum redact_
 	return policy;
 }
 
+static bool names_thing(struct str key, struct arena *arena)
+{
+	struct saying s = read_saying(key, arena);
+
+	for (size_t i = 0; i < s.text.n; i++)
+		if (s.begins[i] && one_of(s.text, i, THINGS) > 0)
+			return true;
+	return false;
+}
+
+/* What would switch the guard on in another place: policy: "no plaintext credentials", passwords: "none". */
+static bool is_elsewhere(const struct json *value, bool of_thing, int depth, struct arena *arena)
+{
+	enum reading reading;
+	bool is = false;
+
+	switch (value->type) {
+	case JSON_STRING:
+		reading = of_thing ? read_word(value->s, arena) : READ_OFF;
+		return reading == READ_BLANK || reading == READ_REFUSE || says_none(value->s, arena);
+	case JSON_BOOL:
+		return of_thing && !value->boolean;
+	case JSON_ARRAY:
+		for (uint32_t i = 0; !is && depth < DEPTH_MAX && i < value->count; i++)
+			is = is_elsewhere(&value->items[i], of_thing, depth + 1, arena);
+		return is;
+	case JSON_OBJECT:
+		for (uint32_t i = 0; !is && depth < DEPTH_MAX && i < value->count; i++)
+			is = is_elsewhere(&value->members[i].value, names_thing(value->members[i].key, arena),
+					  depth + 1, arena);
+		return is;
+	default:
+		return false;
+	}
+}
+
 bool redact_is_unread(const struct json_member *constraint, enum redact_policy policy)
 {
 	struct arena arena;
 	enum subject subject;
+	enum reading reading = read_constraint(constraint);
+	bool is = false;
 
-	if (read_constraint(constraint) != READ_NOT)
-		return false;
 	arena_init(&arena);
 	subject = subject_of(constraint->key, &arena);
-	arena_release(&arena);
 	/* "security" says many things. Where the guard is on anyway, nothing is lost with what it does not read. */
-	return subject == SUBJECT_CREDENTIALS || policy == REDACT_OFF;
+	if (reading == READ_NOT)
+		is = subject == SUBJECT_CREDENTIALS || policy == REDACT_OFF;
+	else if (reading == READ_OFF && policy == REDACT_OFF && subject == SUBJECT_OTHER &&
+		 !says_none(constraint->key, &arena))
+		is = is_elsewhere(&constraint->value, names_thing(constraint->key, &arena), 0, &arena);
+	arena_release(&arena);
+	return is;
 }
 
 enum redact_policy redact_policy_packed(const struct envelope *e)

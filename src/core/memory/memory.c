@@ -48,6 +48,11 @@ const char *memory_trust_name(enum trust trust)
 	return trust_names[trust];
 }
 
+enum trust memory_trust_floor(enum trust number)
+{
+	return (int)number >= TRUST_SYSTEM && number <= TRUST_EXTERNAL ? number : TRUST_SYSTEM;
+}
+
 static bool find_name(const char *const names[4], struct str name, int *ret)
 {
 	for (int i = 0; i < 4; i++) {
@@ -301,6 +306,15 @@ static bool same_version(const struct memory *a, const struct memory *b)
 	       a->expires_at_ms == b->expires_at_ms;
 }
 
+/* By who changes it. What says the same as before needs nobody to sign it. */
+static void sign(struct memory *m, const struct memory_draft *by)
+{
+	if (by->is_signed)
+		m->agent = by->agent;
+	if (m->trust < by->trust_max)
+		m->trust = by->trust_max;
+}
+
 /* Stores what differs between before and after, and makes *ret the memory as it then is. */
 static enum problem_code store_change(struct store_conn *c, const struct memory *before, struct memory *after,
 				      int64_t now_ms, struct memory *ret, bool *ret_changed, struct problem *problem)
@@ -331,6 +345,7 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 				struct memory *ret, bool *ret_changed, struct problem *problem)
 {
 	struct memory before, after;
+	struct memory_draft said = *draft;
 	enum problem_code code = open_for_change(c, space, num, if_version, arena, &before, problem);
 
 	if (code != P_OK)
@@ -341,7 +356,10 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 		return quarantined(problem, NULL, num);
 	after = before;
 	after.origin = draft->origin;
-	apply_draft(&after, draft, now_ms);
+	said.trust_max = TRUST_SYSTEM;
+	apply_draft(&after, &said, now_ms);
+	if (!same_version(&before, &after))
+		sign(&after, draft);
 	if (draft->has & MEMORY_HAS_PINNED)
 		after.pinned = draft->pinned;
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
@@ -368,13 +386,8 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 	if (code != P_OK)
 		return code;
 	after.origin = by->origin;
-	/* What says the same as before needs nobody to sign it. */
-	if (!same_version(&before, &after)) {
-		if (by->has & MEMORY_HAS_AGENT)
-			after.agent = by->agent;
-		if (after.trust < by->trust_max)
-			after.trust = by->trust_max;
-	}
+	if (!same_version(&before, &after))
+		sign(&after, by);
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 

@@ -29,6 +29,8 @@ void memory_withhold(struct memory *m);
 const char *memory_state_name(enum memory_state state);
 const char *memory_importance_name(enum importance importance);
 const char *memory_trust_name(enum trust trust);
+/* The least trust that a store keeps as a number; of one that is none the strictest. */
+enum trust memory_trust_floor(enum trust number);
 bool memory_importance_parse(struct str name, enum importance *ret);
 bool memory_trust_parse(struct str name, enum trust *ret);
 
@@ -74,6 +76,7 @@ struct memory_draft {
 	uint64_t num_min;	/* without an id: the number is at least that */
 	bool is_promised;	/* the id is none that a caller chose: the space has given it before */
 	enum trust trust_max;	/* of whoever writes it: what it writes has no more */
+	bool is_signed;		/* agent, p == NULL too, is the author of a version that differs */
 };
 
 /* The memory that memory_create would make, without its number where it has none; borrows its text from the draft. */
@@ -91,7 +94,7 @@ enum problem_code memory_create_many(struct store_conn *c, int64_t space, const 
 enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
 				const struct memory_draft *draft, int64_t now_ms, struct arena *arena,
 				struct memory *ret, bool *ret_changed, struct problem *problem);
-/* by: of it only who signs the new version counts: origin, agent, trust_max. */
+/* by: of it only who signs the new version counts: origin, agent, is_signed, trust_max. */
 enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t num, uint32_t if_version,
 				uint32_t to_version, const struct memory_draft *by, int64_t now_ms,
 				struct arena *arena, struct memory *ret, bool *ret_changed, struct problem *problem);

@@ -6,6 +6,7 @@
 #include "core/memory/recall_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct recall *recall_new(uint64_t seed)
 {
@@ -21,14 +22,8 @@ void recall_free(struct recall *r)
 {
 	if (r == NULL)
 		return;
-	for (size_t i = 0; i < r->space_count; i++) {
-		struct recall_space *s = r->spaces[i];
-
-		index_free(s->index);
-		free(s->pending);
-		pthread_rwlock_destroy(&s->lock);
-		free(s);
-	}
+	for (size_t i = 0; i < r->space_count; i++)
+		recall_space_leave(r->spaces[i]);
 	recall_maker_release(&r->maker);
 	pthread_rwlock_destroy(&r->lock);
 	free(r->spaces);
@@ -37,21 +32,30 @@ void recall_free(struct recall *r)
 
 /* --- The list of spaces --- */
 
-static struct recall_space *find_locked(const struct recall *r, int64_t space)
+/* Sorted by number, so that the search can halve. */
+static size_t place_of(const struct recall *r, int64_t space)
 {
 	size_t from = 0, to = r->space_count;
 
 	while (from < to) {
 		size_t mid = from + (to - from) / 2;
 
-		if (r->spaces[mid]->space == space)
-			return r->spaces[mid];
 		if (r->spaces[mid]->space < space)
 			from = mid + 1;
 		else
 			to = mid;
 	}
-	return NULL;
+	return from;
+}
+
+static struct recall_space *use(struct recall *r, int64_t space)
+{
+	size_t at = place_of(r, space);
+
+	if (at == r->space_count || r->spaces[at]->space != space)
+		return NULL;
+	atomic_fetch_add(&r->spaces[at]->users, 1);
+	return r->spaces[at];
 }
 
 struct recall_space *recall_space_find(struct recall *r, int64_t space)
@@ -59,27 +63,39 @@ struct recall_space *recall_space_find(struct recall *r, int64_t space)
 	struct recall_space *s;
 
 	pthread_rwlock_rdlock(&r->lock);
-	s = find_locked(r, space);
+	s = use(r, space);
 	pthread_rwlock_unlock(&r->lock);
 	return s;
 }
 
-/* Sorted by number, so that the search above can halve. */
+void recall_space_leave(struct recall_space *s)
+{
+	if (s == NULL || atomic_fetch_sub(&s->users, 1) > 1)
+		return;
+	index_free(s->index);
+	free(s->pending);
+	pthread_rwlock_destroy(&s->lock);
+	free(s);
+}
+
+/* To be given back, too. */
 static struct recall_space *add_space(struct recall *r, int64_t space)
 {
 	struct recall_space *s;
 	size_t at;
 
 	pthread_rwlock_wrlock(&r->lock);
-	s = find_locked(r, space);
+	s = use(r, space);
 	if (s == NULL) {
 		s = mem_zalloc(sizeof(*s));
 		s->space = space;
+		atomic_init(&s->users, 2);
 		rwlock_init(&s->lock);
+		at = place_of(r, space);
 		r->spaces = mem_reallocarray(r->spaces, r->space_count + 1, sizeof(struct recall_space *));
-		for (at = r->space_count++; at > 0 && r->spaces[at - 1]->space > space; at--)
-			r->spaces[at] = r->spaces[at - 1];
+		memmove(r->spaces + at + 1, r->spaces + at, (r->space_count - at) * sizeof(struct recall_space *));
 		r->spaces[at] = s;
+		r->space_count++;
 	}
 	pthread_rwlock_unlock(&r->lock);
 	return s;
@@ -95,6 +111,7 @@ bool recall_is_ready(struct recall *r, int64_t space)
 	pthread_rwlock_rdlock(&s->lock);
 	ready = s->state == SPACE_READY;
 	pthread_rwlock_unlock(&s->lock);
+	recall_space_leave(s);
 	return ready;
 }
 
@@ -177,6 +194,7 @@ enum store_status recall_build(struct recall *r, struct store_conn *c, int64_t s
 		pthread_rwlock_unlock(&s->lock);
 		index_free(index);
 	}
+	recall_space_leave(s);
 	recall_maker_release(&maker);
 	return status;
 }
@@ -215,6 +233,7 @@ void recall_put(struct recall *r, const struct memory *m)
 	if (s == NULL)
 		return;
 	if (m->quarantined_at_ms) {
+		recall_space_leave(s);
 		recall_remove(r, m->space, m->num);
 		return;
 	}
@@ -224,6 +243,7 @@ void recall_put(struct recall *r, const struct memory *m)
 		index_add(s->index, &doc);
 		pthread_rwlock_unlock(&s->lock);
 	}
+	recall_space_leave(s);
 }
 
 void recall_set_superseded(struct recall *r, int64_t space, uint64_t num)
@@ -234,6 +254,7 @@ void recall_set_superseded(struct recall *r, int64_t space, uint64_t num)
 		index_set_hidden(s->index, num, true);
 		pthread_rwlock_unlock(&s->lock);
 	}
+	recall_space_leave(s);
 }
 
 void recall_remove(struct recall *r, int64_t space, uint64_t num)
@@ -244,11 +265,29 @@ void recall_remove(struct recall *r, int64_t space, uint64_t num)
 		index_remove(s->index, num);
 		pthread_rwlock_unlock(&s->lock);
 	}
+	recall_space_leave(s);
+}
+
+/* Takes the space out of the list; NULL where it is not there. */
+static struct recall_space *take_out(struct recall *r, int64_t space)
+{
+	struct recall_space *s = NULL;
+	size_t at;
+
+	pthread_rwlock_wrlock(&r->lock);
+	at = place_of(r, space);
+	if (at < r->space_count && r->spaces[at]->space == space) {
+		s = r->spaces[at];
+		r->space_count--;
+		memmove(r->spaces + at, r->spaces + at + 1, (r->space_count - at) * sizeof(struct recall_space *));
+	}
+	pthread_rwlock_unlock(&r->lock);
+	return s;
 }
 
 void recall_forget(struct recall *r, int64_t space)
 {
-	struct recall_space *s = recall_space_find(r, space);
+	struct recall_space *s = take_out(r, space);
 	struct index *index;
 
 	if (s == NULL)
@@ -261,6 +300,7 @@ void recall_forget(struct recall *r, int64_t space)
 		s->state = SPACE_COLD;
 	pthread_rwlock_unlock(&s->lock);
 	index_free(index);
+	recall_space_leave(s);
 }
 
 void recall_usage(struct recall *r, size_t *ret_bytes, size_t *ret_memories)

@@ -29,7 +29,7 @@ enum store_status recall_build(struct recall *r, struct store_conn *c, int64_t s
 void recall_put(struct recall *r, const struct memory *m);
 void recall_set_superseded(struct recall *r, int64_t space, uint64_t num);
 void recall_remove(struct recall *r, int64_t space, uint64_t num);
-/* The space was removed: its index goes. */
+/* The space was removed: its index goes. Who builds it later builds it anew, and has to forget it again. */
 void recall_forget(struct recall *r, int64_t space);
 
 enum recall_state { RECALL_ACTIVE, RECALL_SUPERSEDED, RECALL_EXPIRED, RECALL_ANY };

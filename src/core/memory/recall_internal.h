@@ -5,12 +5,14 @@
 #include "core/memory/recall_document.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum space_state { SPACE_COLD, SPACE_BUILDING, SPACE_READY };
 
-/* One space. Made when it is first asked for, kept until recall_free. */
+/* One space. Made when it is first asked for; it goes when the space was removed and nobody uses it any more. */
 struct recall_space {
 	int64_t space;
+	atomic_size_t users;		/* the list is one */
 	pthread_rwlock_t lock;		/* guards what follows */
 	enum space_state state;
 	struct index *index;		/* of SPACE_READY */
@@ -34,8 +36,9 @@ struct recall_scratch {
 	struct index_scratch *index;
 };
 
-/* NULL where nobody asked for it yet. */
+/* NULL where nobody asked for it yet. To be given back by recall_space_leave. */
 struct recall_space *recall_space_find(struct recall *r, int64_t space);
+void recall_space_leave(struct recall_space *s);
 
 /* Adds all memories of the space to an index with that seed. A second thread uses the connection meanwhile. */
 enum store_status recall_read(struct store_conn *c, int64_t space, uint64_t seed, struct index *index);

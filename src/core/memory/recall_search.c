@@ -196,6 +196,7 @@ bool recall_rate(struct recall *r, struct recall_scratch *scratch, int64_t space
 		index_rate(s->index, &q, query->now_ms, nums, count, scratch->index, hits);
 	}
 	pthread_rwlock_unlock(&s->lock);
+	recall_space_leave(s);
 	for (size_t i = 0; i < count; i++)
 		ret[i] = hits[i].relevance;
 	return ready;
@@ -213,6 +214,7 @@ bool recall_repeats(struct recall *r, int64_t space, const uint64_t *nums, size_
 	if (ready)
 		index_repeats(s->index, nums, count, from, ret);
 	pthread_rwlock_unlock(&s->lock);
+	recall_space_leave(s);
 	return ready;
 }
 
@@ -227,6 +229,7 @@ uint64_t recall_highest(struct recall *r, int64_t space)
 	if (s->state == SPACE_READY)
 		highest = index_highest(s->index);
 	pthread_rwlock_unlock(&s->lock);
+	recall_space_leave(s);
 	return highest;
 }
 
@@ -245,5 +248,6 @@ bool recall_search(struct recall *r, struct recall_scratch *scratch, int64_t spa
 		*ret_count = query->text.p ? search(s->index, scratch, query, arena, ret)
 					   : list(s->index, scratch, query, arena, ret);
 	pthread_rwlock_unlock(&s->lock);
+	recall_space_leave(s);
 	return ready;
 }

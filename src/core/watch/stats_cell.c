@@ -162,8 +162,12 @@ static double take_sum(const uint8_t **p)
 {
 	double value;
 
-	if (**p != 1)
-		return (double)(take_whole(p) / 2);
+	/* A whole number was doubled: it is even, and 1 says that what follows is not one. */
+	if (**p != 1) {
+		uint64_t whole = take_whole(p) / 2;
+
+		return (double)whole;
+	}
 	(*p)++;
 	memcpy(&value, *p, sizeof(value));
 	*p += sizeof(value);

@@ -4,6 +4,7 @@
 #include "engine/access/key_told.h"
 #include "engine/access/keyring.h"
 #include "engine/engine.h"
+#include "engine/said.h"
 
 /* --- A new secret --- */
 
@@ -48,6 +49,8 @@ static enum problem_code revoke(struct op *op, struct store_conn *c)
 	k->key.state = ACCESS_KEY_REVOKED;
 	if (code == P_OK)
 		code = access_check_agent(op->access, "agent", k->key.row.agent, &op->problem);
+	if (code == P_OK)
+		code = said_guard(op, c, SAID_OF_SPACE, 0, "reason", &k->reason);
 	if (code != P_OK || k->key.row.revoked_at_ms)
 		return code;
 	k->key.row.revoked_at_ms = op->now_ms;

@@ -17,8 +17,9 @@ struct keyring {
 	pthread_rwlock_t lock;
 	struct entry **entries;		/* by number */
 	size_t count, cap;
-	/* The writer's thread's own. */
-	int64_t next_end_ms;		/* 0: none */
+	uint64_t changes;		/* made here; with the lock */
+	_Atomic int64_t next_end_ms;	/* 0: none */
+	/* Set once. */
 	void (*tell)(void *ctx);
 	void *ctx;
 };
@@ -120,15 +121,25 @@ static enum store_status load(struct keyring *k, struct store_conn *c, struct bu
 	return status;
 }
 
+/* With the lock held. */
 static void find_next_end(struct keyring *k, int64_t now_ms)
 {
-	k->next_end_ms = 0;
+	int64_t next_ms = 0;
+
 	for (size_t i = 0; i < k->count; i++) {
 		int64_t end_ms = access_key_next_end(&k->entries[i]->row, now_ms);
 
-		if (end_ms && (k->next_end_ms == 0 || end_ms < k->next_end_ms))
-			k->next_end_ms = end_ms;
+		if (end_ms && (next_ms == 0 || end_ms < next_ms))
+			next_ms = end_ms;
 	}
+	atomic_store(&k->next_end_ms, next_ms);
+}
+
+static void free_entries(struct keyring *k)
+{
+	for (size_t i = 0; i < k->count; i++)
+		free(k->entries[i]);
+	free(k->entries);
 }
 
 struct keyring *keyring_open(struct store_conn *c, int64_t now_ms, struct buf *error)
@@ -155,9 +166,7 @@ void keyring_free(struct keyring *k)
 {
 	if (k == NULL)
 		return;
-	for (size_t i = 0; i < k->count; i++)
-		free(k->entries[i]);
-	free(k->entries);
+	free_entries(k);
 	pthread_rwlock_destroy(&k->lock);
 	free(k);
 }
@@ -245,7 +254,7 @@ size_t keyring_count(struct keyring *k)
 	return count;
 }
 
-/* --- The writer's thread --- */
+/* --- The writers' threads --- */
 
 static void tell(const struct keyring *k)
 {
@@ -265,10 +274,33 @@ void keyring_put(struct keyring *k, const struct access_key_row *row, int64_t no
 
 	pthread_rwlock_wrlock(&k->lock);
 	insert(k, e);
+	k->changes++;
+	find_next_end(k, now_ms);
 	pthread_rwlock_unlock(&k->lock);
 	atomic_store_explicit(&k->needs_key, true, memory_order_release);
-	find_next_end(k, now_ms);
 	tell(k);
+}
+
+void keyring_revoke(struct keyring *k, struct str space, int64_t now_ms)
+{
+	bool is_any = false;
+
+	pthread_rwlock_wrlock(&k->lock);
+	for (size_t i = 0; i < k->count; i++) {
+		struct access_key_row *row = &k->entries[i]->row;
+
+		if (row->space.p == NULL || !str_eq(row->space, space) || row->revoked_at_ms)
+			continue;
+		row->revoked_at_ms = now_ms;
+		is_any = true;
+	}
+	if (is_any) {
+		k->changes++;
+		find_next_end(k, now_ms);
+	}
+	pthread_rwlock_unlock(&k->lock);
+	if (is_any)
+		tell(k);
 }
 
 void keyring_prune(struct keyring *k, int64_t before_ms)
@@ -286,18 +318,79 @@ void keyring_prune(struct keyring *k, int64_t before_ms)
 			k->entries[kept++] = k->entries[i];
 	}
 	k->count = kept;
+	k->changes++;
 	pthread_rwlock_unlock(&k->lock);
 }
 
 int64_t keyring_wake_at(const struct keyring *k)
 {
-	return k->next_end_ms;
+	return atomic_load(&k->next_end_ms);
 }
 
 void keyring_pass(struct keyring *k, int64_t now_ms)
 {
-	if (k->next_end_ms == 0 || now_ms < k->next_end_ms)
+	int64_t next_ms = atomic_load(&k->next_end_ms);
+
+	if (next_ms == 0 || now_ms < next_ms)
 		return;
+	pthread_rwlock_wrlock(&k->lock);
 	find_next_end(k, now_ms);
+	pthread_rwlock_unlock(&k->lock);
 	tell(k);
+}
+
+static uint64_t changes_of(struct keyring *k)
+{
+	uint64_t changes;
+
+	pthread_rwlock_rdlock(&k->lock);
+	changes = k->changes;
+	pthread_rwlock_unlock(&k->lock);
+	return changes;
+}
+
+/* False where something was changed here since it was read: that may be missing. */
+static bool take_entries(struct keyring *k, struct keyring *from, uint64_t changes, int64_t now_ms)
+{
+	struct keyring old;
+	bool is_taken;
+
+	pthread_rwlock_wrlock(&k->lock);
+	old = (struct keyring){.entries = k->entries, .count = k->count};
+	is_taken = k->changes == changes;
+	if (is_taken) {
+		k->entries = from->entries;
+		k->count = from->count;
+		k->cap = from->cap;
+		find_next_end(k, now_ms);
+	}
+	pthread_rwlock_unlock(&k->lock);
+	free_entries(is_taken ? &old : from);
+	return is_taken;
+}
+
+enum store_status keyring_replace(struct keyring *k, struct store_conn *c, int64_t now_ms)
+{
+	struct keyring read;
+	struct buf error;
+	enum store_status status;
+	bool needs_key = false;
+	uint64_t changes;
+
+	buf_init(&error, 4096);
+	do {
+		changes = changes_of(k);
+		read = (struct keyring){0};
+		status = store_access_mode(c, &needs_key);
+		if (status == STORE_OK)
+			status = load(&read, c, &error);
+		if (status != STORE_OK)
+			free_entries(&read);
+		else if (needs_key || read.count)
+			atomic_store_explicit(&k->needs_key, true, memory_order_release);
+	} while (status == STORE_OK && !take_entries(k, &read, changes, now_ms));
+	buf_release(&error);
+	if (status == STORE_OK)
+		tell(k);
+	return status;
 }

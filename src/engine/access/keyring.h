@@ -4,6 +4,9 @@
  *     writer's thread   after a commit: puts what was made or changed; tells when a key has ended
  *     any thread        checks a text: a look under a lock for readers, one SHA-256, no store
  *
+ * Several engines of one process, whose stores have their keys in one place, share one; each has a writer's thread.
+ * What other processes change there comes by keyring_replace.
+ *
  * Whether a key is needed is a fact of its own: it begins with the first key, and revoking the last one does not end
  * it.
  */
@@ -42,17 +45,21 @@ bool keyring_is_welcome(struct keyring *k, const struct access *access, int64_t 
 /* How many there are, those that have ended included. */
 size_t keyring_count(struct keyring *k);
 
-/* --- The writer's thread, and before it starts --- */
+/* --- The writers' threads, and before they start --- */
 
 /* After the commit: a key is new or another. From now on one is needed. */
 void keyring_put(struct keyring *k, const struct access_key_row *row, int64_t now_ms);
+/* After the commit: those of that space that were not revoked before are now. */
+void keyring_revoke(struct keyring *k, struct str space, int64_t now_ms);
 /* After the commit: those that ended before that are gone. */
 void keyring_prune(struct keyring *k, int64_t before_ms);
-/* fn is called whenever somebody who was welcome may not be any more. */
+/* fn is called whenever somebody who was welcome may not be any more. Before the first thread. */
 void keyring_tell(struct keyring *k, void (*fn)(void *ctx), void *ctx);
 /* When a key ends by itself; 0: none does. */
 int64_t keyring_wake_at(const struct keyring *k);
 /* Time has passed: tells where a key has ended meanwhile. */
 void keyring_pass(struct keyring *k, int64_t now_ms);
+/* The keys as the store has them now; tells. On failure everything stays as it was. */
+enum store_status keyring_replace(struct keyring *k, struct store_conn *c, int64_t now_ms);
 
 #endif

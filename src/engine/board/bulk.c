@@ -2,6 +2,7 @@
 
 #include "core/delivery/delivery.h"
 #include "engine/delivery/unknown_agent.h"
+#include "engine/said.h"
 #include "engine/waiting.h"
 
 #include <stdlib.h>
@@ -20,31 +21,31 @@ struct action {
 static enum problem_code redrive(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
 				 struct problem *problem)
 {
-	return delivery_redrive(d, num, b->other, b->why, ret, problem);
+	return delivery_redrive(d, num, b->other, b->why_now, ret, problem);
 }
 
 static enum problem_code discard(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
 				 struct problem *problem)
 {
-	return delivery_discard(d, num, EVENT_DISCARDED, b->why, ret, problem);
+	return delivery_discard(d, num, EVENT_DISCARDED, b->why_now, ret, problem);
 }
 
 static enum problem_code restore(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
 				 struct problem *problem)
 {
-	return delivery_restore(d, num, b->why, ret, problem);
+	return delivery_restore(d, num, b->why_now, ret, problem);
 }
 
 static enum problem_code cancel(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
 				struct problem *problem)
 {
-	return delivery_cancel(d, num, b->why, ret, problem);
+	return delivery_cancel(d, num, b->why_now, ret, problem);
 }
 
 static enum problem_code move(struct delivery *d, const struct bulk *b, uint64_t num, struct handoff_row *ret,
 			      struct problem *problem)
 {
-	return delivery_hand_over(d, num, b->other, b->why, ret, problem);
+	return delivery_hand_over(d, num, b->other, b->why_now, ret, problem);
 }
 
 enum { QUEUED_STATES = 1u << HANDOFF_QUEUED | 1u << HANDOFF_DELAYED };
@@ -156,12 +157,28 @@ static enum problem_code rehearse(struct delivery *d, const struct bulk *b, cons
 	return code;
 }
 
+static enum problem_code act(struct bulk *b, struct delivery *d, const struct action *a, uint64_t num,
+			     struct handoff_row *ret, struct problem *problem)
+{
+	struct op *op = &b->op;
+	enum problem_code code = P_OK;
+
+	b->why_now = b->why;
+	if (b->why_is_guarded)
+		code = said_put(op, d->conn, SAID_OF_HANDOFF, num, &b->clean, &b->why_now);
+	if (code != P_OK) {
+		*problem = op->problem;
+		op->problem = (struct problem){0};
+		return code;
+	}
+	return b->dry_run ? rehearse(d, b, a, num, ret, problem) : a->act(d, b, num, ret, problem);
+}
+
 static enum problem_code do_one(struct bulk *b, struct delivery *d, const struct action *a, uint64_t num)
 {
 	struct about_handoff *done = &b->done[b->done_count];
 	struct problem problem = {0};
-	enum problem_code code = b->dry_run ? rehearse(d, b, a, num, &done->row, &problem)
-					    : a->act(d, b, num, &done->row, &problem);
+	enum problem_code code = act(b, d, a, num, &done->row, &problem);
 
 	if (code == P_OK) {
 		b->done_count++;
@@ -210,9 +227,11 @@ static enum problem_code carry_out(struct op *op, struct store_conn *c)
 static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct bulk *b = (struct bulk *)op;
+	const struct redact_answer said = {.text = b->why, .text_field = "why"};
 
 	if (b->other.p)
 		unknown_agent_warn(op, c, op->kind == &bulk_move_kind ? "move_to" : "reroute_to", b->other);
+	b->why_is_guarded = b->why.p && redact_answer(&said, op->arena, &b->clean);
 	op->is_answered = b->dry_run;
 	return b->dry_run ? carry_out(op, c) : P_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef SPINE_ENGINE_BULK_H
 #define SPINE_ENGINE_BULK_H
 
+#include "core/guard/redact.h"
 #include "core/problem.h"
 #include "engine/board/about.h"
 
@@ -38,6 +39,10 @@ struct bulk {
 	struct bulk_refused *refused;
 	size_t refused_count;
 	uint64_t next_after;		/* 0: that was all */
+	/* bulk.c's own. */
+	bool why_is_guarded;		/* something in it looks like a credential: each envelope is asked */
+	struct redact_answer clean;	/* the same without */
+	struct str why_now;		/* for the handoff at hand */
 };
 
 extern const struct op_kind bulk_redrive_kind, bulk_reroute_kind, bulk_discard_kind, bulk_restore_kind;

@@ -3,6 +3,7 @@
 #include "core/envelope/unpack.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
+#include "engine/said.h"
 #include "engine/waiting.h"
 
 struct delivery decide_delivery(struct op *op, struct store_conn *c)
@@ -30,7 +31,14 @@ static enum problem_code prepare_park(struct op *op, struct store_conn *c)
 		return code;
 	d->to = e.to;
 	d->from = e.from;
-	return P_OK;
+	return said_guard(op, c, SAID_OF_ENVELOPE, d->num, "reason", &d->why);
+}
+
+static enum problem_code prepare_why(struct op *op, struct store_conn *c)
+{
+	struct decide *d = (struct decide *)op;
+
+	return said_guard(op, c, SAID_OF_HANDOFF, d->num, "why", &d->why);
 }
 
 static enum problem_code write_park(struct op *op, struct store_conn *c)
@@ -45,7 +53,7 @@ static enum problem_code write_park(struct op *op, struct store_conn *c)
 	return delivery_park(&d, &order, &in->row, &op->problem);
 }
 
-/* Only to warn: whether it can be done is known when it is written. */
+/* Beside the guard only to warn: whether it can be done is known when it is written. */
 static enum problem_code prepare_reroute(struct op *op, struct store_conn *c)
 {
 	struct decide *d = (struct decide *)op;
@@ -59,7 +67,7 @@ static enum problem_code prepare_reroute(struct op *op, struct store_conn *c)
 	    unpack_skeleton(&row, op->arena, &e, &problem) == P_OK)
 		over_budget_warn(op, c, &e, "to", &d->to, 1);
 	unknown_agent_warn(op, c, "to", d->to);
-	return P_OK;
+	return prepare_why(op, c);
 }
 
 static enum problem_code write_redrive(struct op *op, struct store_conn *c)
@@ -111,13 +119,21 @@ const struct op_kind decide_park_kind = {
 	.name = "park", .size = sizeof(struct decide),
 	.flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare_park, .run = write_park,
 };
-const struct op_kind decide_redrive_kind = {.name = "redrive", .size = sizeof(struct decide), .run = write_redrive};
+const struct op_kind decide_redrive_kind = {
+	.name = "redrive", .size = sizeof(struct decide), .prepare = prepare_why, .run = write_redrive,
+};
 const struct op_kind decide_reroute_kind = {
 	.name = "reroute", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_redrive,
 };
-const struct op_kind decide_discard_kind = {.name = "discard", .size = sizeof(struct decide), .run = write_discard};
-const struct op_kind decide_cancel_kind = {.name = "cancel", .size = sizeof(struct decide), .run = write_cancel};
+const struct op_kind decide_discard_kind = {
+	.name = "discard", .size = sizeof(struct decide), .prepare = prepare_why, .run = write_discard,
+};
+const struct op_kind decide_cancel_kind = {
+	.name = "cancel", .size = sizeof(struct decide), .prepare = prepare_why, .run = write_cancel,
+};
 const struct op_kind decide_move_kind = {
 	.name = "move", .size = sizeof(struct decide), .prepare = prepare_reroute, .run = write_move,
 };
-const struct op_kind decide_restore_kind = {.name = "restore", .size = sizeof(struct decide), .run = write_restore};
+const struct op_kind decide_restore_kind = {
+	.name = "restore", .size = sizeof(struct decide), .prepare = prepare_why, .run = write_restore,
+};

@@ -46,6 +46,14 @@ static enum problem_code judge(struct op *op, struct join *j)
 	return P_OK;
 }
 
+/* Only who is given a handoff says what came of it. */
+static enum store_status read_result(struct op *op, struct store_conn *c, struct joined *one)
+{
+	if (one->row.leases == 0 && one->row.acked_at_ms == 0 && one->row.state != HANDOFF_COMPLETED)
+		return STORE_NOT_FOUND;
+	return result_read(c, op->space, one->row.num, op->arena, &one->result);
+}
+
 /* What the answer shows. */
 static enum store_status read_results(struct op *op, struct store_conn *c, struct join *j)
 {
@@ -59,7 +67,7 @@ static enum store_status read_results(struct op *op, struct store_conn *c, struc
 		struct joined *one = &j->results[i];
 
 		one->row = rows[i];
-		status = result_read(c, op->space, one->row.num, op->arena, &one->result);
+		status = read_result(op, c, one);
 		one->has_result = status == STORE_OK;
 		status = status == STORE_NOT_FOUND ? STORE_OK : status;
 	}

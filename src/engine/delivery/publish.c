@@ -12,14 +12,20 @@ enum store_status publish_members(struct store_conn *c, int64_t space, uint64_t 
 				  struct arena *arena, struct handoff_row **ret, size_t *ret_count)
 {
 	struct handoff_filter filter = {.space = space, .envelope = envelope, .channel = channel};
-	size_t room = 0, count = 0;
-	struct handoff_row *rows = NULL;
+	size_t room = 0, count = 0, more;
+	struct handoff_row *rows = NULL, *grown;
 	enum store_status status = STORE_OK;
+	uint64_t last = 0;
 
 	while (status == STORE_OK && count == room) {
 		room = room ? room * 4 : 16;
-		rows = arena_calloc(arena, room, sizeof(*rows));
-		status = store_handoffs(c, &filter, 0, room, arena, rows, &count);
+		grown = arena_calloc(arena, room, sizeof(*rows));
+		if (rows)
+			memcpy(grown, rows, count * sizeof(*rows));
+		rows = grown;
+		status = store_handoffs(c, &filter, last, room - count, arena, &rows[count], &more);
+		count += status == STORE_OK ? more : 0;
+		last = count ? rows[count - 1].num : 0;
 	}
 	*ret = rows;
 	*ret_count = count;

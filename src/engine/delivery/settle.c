@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "engine/memory/origin.h"
 #include "engine/memory_numbers.h"
+#include "engine/said.h"
 #include "engine/waiting.h"
 
 #include <string.h>
@@ -64,30 +65,6 @@ static enum problem_code prepare_then(struct op *op, struct store_conn *c, struc
 	return code == P_OK ? then_prepare(op, c, s->then, &h) : code;
 }
 
-/* What the handoff's envelope and the space ask for; the strictest holds. */
-static enum problem_code find_policy(struct op *op, struct store_conn *c, uint64_t num, enum redact_policy *ret)
-{
-	struct handoff_row h;
-	struct envelope_row row;
-	struct envelope e;
-	int64_t space_guard = 0;
-	enum store_status status = store_space_guard(c, op->space, &space_guard);
-	enum problem_code code = P_OK;
-
-	*ret = (enum redact_policy)space_guard;
-	if (status == STORE_OK)
-		status = store_handoff_get(c, op->space, num, op->arena, &h);
-	if (status == STORE_OK)
-		status = store_envelope_get(c, op->space, h.envelope, op->arena, &row);
-	/* That there is none is for the run to say. */
-	if (status != STORE_OK)
-		return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
-	code = unpack_skeleton(&row, op->arena, &e, &op->problem);
-	if (code == P_OK && redact_policy_packed(&e) > *ret)
-		*ret = redact_policy_packed(&e);
-	return code;
-}
-
 /* Notes, reasons, gaps and results reach the next agent and the board. Few have a credential: only then the policy is
  * asked for. */
 static enum problem_code guard_answer(struct op *op, struct store_conn *c, struct settling *s)
@@ -108,7 +85,7 @@ static enum problem_code guard_answer(struct op *op, struct store_conn *c, struc
 		return P_OVERLOADED;
 	if (!redact_answer(&said, op->arena, &clean))
 		return P_OK;
-	code = find_policy(op, c, s->num, &policy);
+	code = said_policy(op, c, SAID_OF_HANDOFF, s->num, &policy);
 	if (code != P_OK || policy == REDACT_OFF)
 		return code;
 	if (policy == REDACT_REFUSE)

@@ -1,4 +1,5 @@
 #include "engine/delivery/shrink.h"
+#include "engine/said.h"
 
 #include "core/delivery/keeping.h"
 #include "core/envelope/repack.h"
@@ -101,6 +102,9 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		return problem_set(&op->problem, P_INVALID_FIELD, "max_tokens", "max_tokens is %lld, and the "
 				   "envelope's budget is %lld; expected less", (long long)s->max_tokens,
 				   (long long)e.max_tokens);
+	code = said_guard(op, c, SAID_OF_HANDOFF, s->decision.num, "why", &s->decision.why);
+	if (code != P_OK)
+		return code;
 	draft_from(op, &e, s->max_tokens, &s->pack);
 	code = pack_prepare(op, c, &s->pack);
 	/* The chain may not go on like that: then the old one stays parked, and so does nothing else. */

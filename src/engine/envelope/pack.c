@@ -134,6 +134,9 @@ static enum problem_code pack_now(struct op *op, struct store_conn *c, struct pa
 		status = envelope_numbers_peek(op->engine->numbers, c, op->space_name, op->space, &p->num);
 	else if (p->num == 0)
 		status = envelope_numbers_next(op->engine->numbers, c, op->space_name, op->space, &p->num);
+	if (status == STORE_EXISTS)
+		return problem_set(&op->problem, P_ID_TAKEN, NULL, "the highest number that an envelope of this space "
+				   "can have is taken, so there is no next one; use another space");
 	if (status != STORE_OK)
 		return problem_of_store(&op->problem, status);
 	in->num = p->num;
@@ -170,8 +173,12 @@ static enum problem_code read_policy(struct op *op, struct store_conn *c, struct
 
 	if (status != STORE_OK)
 		return problem_of_store(&op->problem, status);
-	if (text.p && json_parse(text, JSON_DEPTH_MAX, op->arena, list, &error))
-		in->policy_locked = list;
+	if (text.p == NULL)
+		return P_OK;
+	if (!json_parse(text, JSON_DEPTH_MAX, op->arena, list, &error) || list->type != JSON_ARRAY)
+		return problem_set(&op->problem, P_STORE_DAMAGED, NULL, "what the space locks cannot be read; set it "
+				   "again (spine space --lock)");
+	in->policy_locked = list;
 	return P_OK;
 }
 
@@ -236,8 +243,8 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c, struct 
 	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
 	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
 
-	in->has_floor = row.trust_floor != TRUST_EXTERNAL;
-	in->trust_floor = row.trust_floor;
+	in->trust_floor = memory_trust_floor(row.trust_floor);
+	in->has_floor = in->trust_floor != TRUST_EXTERNAL;
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
@@ -295,7 +302,7 @@ static enum problem_code prepare_packing(struct op *op, struct store_conn *c, st
 	in.max_tokens = agent.max_tokens;
 	p->has_agent_budget = agent.max_tokens != 0;
 	in.fetch_hint = agent.fetch_hint;
-	in.policy = (enum redact_policy)guard;
+	in.policy = redact_policy_kept(guard);
 	in.has_trust = op->access != NULL;
 	in.trust = op->access ? op->access->trust : TRUST_AGENT;
 	code = read_floor(op, c, &in);
@@ -326,6 +333,7 @@ static enum problem_code note_refusal(struct op *op, struct store_conn *c, struc
 		.envelope = is_found ? 0 : p->parent,
 		.agent = is_found ? redact_text(p->draft.to, op->arena) : p->draft.to,
 		.actor = is_found ? redact_text(actor, op->arena) : actor,
+		.access_key = op_access_key(op),
 		.note = arena_printf(op->arena, "%s: %.300s", problem_kind(p->refusal.code)->name,
 				     is_found ? p->refusal.field : p->refusal.detail),
 	};
@@ -349,6 +357,7 @@ static enum store_status note_waivers(struct op *op, struct store_conn *c, const
 		struct event_row event = {
 			.space = op->space, .at_ms = op->now_ms, .kind = EVENT_CONSTRAINT_WAIVED, .envelope = e->num,
 			.attempt = e->hop, .agent = e->to, .actor = by ? by->s : STR_NULL,
+			.access_key = op_access_key(op),
 		};
 
 		if (json_get(w, "waiver") || key == NULL || reason == NULL)
@@ -359,6 +368,20 @@ static enum store_status note_waivers(struct op *op, struct store_conn *c, const
 	return status;
 }
 
+/* An import has taken the number meanwhile: the next one is asked for. */
+static enum problem_code explain_taken(struct op *op, struct store_conn *c, struct packing *p)
+{
+	struct envelope_row there;
+
+	if (store_envelope_get(c, op->space, p->envelope.num, op->arena, &there) != STORE_OK)
+		return problem_set(&op->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen",
+				   (unsigned long long)p->envelope.num);
+	op->prepares_again = true;
+	p->num = 0;
+	return problem_set(&op->problem, P_ID_TAKEN, NULL, "env-%llu was imported at the same moment; send this one "
+			   "again", (unsigned long long)p->envelope.num);
+}
+
 /* Nothing was written: the number is taken, or the task that it begins was begun by another. The second one must not
  * stand beside the first without a word; but a name that nobody asked for is replaced by another. */
 static enum problem_code explain_exists(struct op *op, struct store_conn *c, struct packing *p, bool begins_task)
@@ -366,8 +389,7 @@ static enum problem_code explain_exists(struct op *op, struct store_conn *c, str
 	enum store_status status = begins_task ? store_task_find(c, op->space, p->envelope.task) : STORE_NOT_FOUND;
 
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&op->problem, P_INTERNAL, NULL, "env-%llu is taken; this should not happen",
-				   (unsigned long long)p->envelope.num);
+		return explain_taken(op, c, p);
 	if (status != STORE_OK)
 		return op_stored(op, status);
 	op->prepares_again = p->names_task && !p->looks_up_task;

@@ -105,8 +105,7 @@ static const struct task_score *score_of(struct op *op, const struct envelope *r
 		total++;
 		kept += item->fate == FATE_KEPT || item->fate == FATE_NARROWED;
 	}
-	/* NOLINTNEXTLINE(bugprone-integer-division): cut to four digits on purpose */
-	*score = (struct task_score){f.score, total ? (double)(kept * 10000 / total) / 10000.0 : 1.0};
+	*score = (struct task_score){f.score, fidelity_score(kept, total)};
 	return score;
 }
 

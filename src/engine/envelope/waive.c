@@ -5,6 +5,7 @@
 #include "core/watch/event.h"
 #include "engine/envelope/lineage.h"
 #include "engine/envelope/task.h"
+#include "engine/said.h"
 #include "text/lookalike.h"
 
 enum { ENDS_MAX = 64 };
@@ -79,7 +80,9 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 
 	if (code == P_OK && op->space)
 		code = lineage_ends(op, c, w->task, ends, ENDS_MAX, &count);
-	return code == P_OK ? find_constraint(op, c, ends, count) : code;
+	if (code == P_OK)
+		code = find_constraint(op, c, ends, count);
+	return code == P_OK ? said_guard(op, c, SAID_OF_ENVELOPE, w->envelope, "reason", &w->reason) : code;
 }
 
 static enum problem_code run(struct op *op, struct store_conn *c)
@@ -94,7 +97,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 				   "already; begin another task", TASK_WAIVERS_MAX);
 	w->row = (struct waiver_row){
 		.key = w->key, .reason = w->reason, .by = op->person, .at_ms = op->now_ms,
-		.access_key = op->access ? op->access->key : 0,
+		.access_key = op_access_key(op),
 	};
 	w->unauthenticated = op->access == NULL;
 	if (status == STORE_OK)

@@ -13,14 +13,15 @@ static void tell(struct op *op, enum event_kind kind, struct str note)
 		op->told = (struct event_row){.kind = kind, .memory = m->num, .note = note};
 }
 
-/* With keys, who writes a version is its author, and answers for its trust: nobody puts words into another's mouth. */
+/* With keys, who writes a version is its author, and answers for its trust: nobody puts words into another's mouth, not
+ * even by naming nobody. */
 static void sign(const struct op *op, struct memory_draft *d)
 {
 	if (op->access == NULL)
 		return;
 	d->trust_max = op->access->trust;
-	if (!(d->has & MEMORY_HAS_AGENT) && op->agent.p) {
-		d->has |= MEMORY_HAS_AGENT;
+	if (!(d->has & MEMORY_HAS_AGENT)) {
+		d->is_signed = true;
 		d->agent = op->agent;
 	}
 }

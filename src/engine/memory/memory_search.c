@@ -84,7 +84,7 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c)
 	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
 	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
 
-	((struct memory_search *)op)->trust_floor = row.trust_floor;
+	((struct memory_search *)op)->trust_floor = memory_trust_floor(row.trust_floor);
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 

@@ -31,7 +31,7 @@ static enum problem_code tell_superseded(struct op *op, struct store_conn *c, co
 	char id[MEMORY_ID_SIZE];
 	struct event_row event = {
 		.space = op->space, .at_ms = op->now_ms, .kind = EVENT_MEMORY_SUPERSEDED, .memory = m->supersedes,
-		.actor = op->agent.p ? op->agent : m->agent,
+		.actor = op->agent.p ? op->agent : m->agent, .access_key = op_access_key(op),
 	};
 
 	if (m->supersedes == 0)

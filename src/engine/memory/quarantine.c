@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "engine/envelope/beginning.h"
 #include "engine/memory/origin.h"
+#include "engine/said.h"
 
 #include <stdlib.h>
 
@@ -168,6 +169,8 @@ static enum problem_code find(struct op *op, struct store_conn *c)
 	op->is_answered = q->dry_run || op->space == 0;
 	if (op->space == 0)
 		return P_OK;
+	if (said_guard(op, c, SAID_OF_SPACE, 0, "why", &q->why) != P_OK)
+		return op->problem.code;
 	arena_init(&arena);
 	status = q->nums ? find_named(q, c, &arena) : find_all(q, c, &arena);
 	arena_release(&arena);
@@ -192,7 +195,7 @@ static enum store_status tell(struct quarantine *q, struct store_conn *c, uint64
 {
 	struct event_row event = {
 		.space = q->op.space, .at_ms = q->op.now_ms, .kind = action_of(&q->op)->event, .memory = num,
-		.actor = q->by.p ? q->by : q->op.agent, .note = q->why,
+		.actor = q->by.p ? q->by : q->op.agent, .access_key = op_access_key(&q->op), .note = q->why,
 	};
 
 	return store_event_add(c, &event);

@@ -122,7 +122,7 @@ enum problem_code reach_find(struct op *op, struct store_conn *c, const uint64_t
 	enum store_status status;
 	struct space_row space;
 	struct arena arena;
-	uint64_t last = 0;
+	uint64_t num = 0;
 
 	*ret = (struct reach){
 		.envelopes = arena_calloc(op->arena, REACH_ENVELOPES_MAX, sizeof(*ret->envelopes)),
@@ -131,12 +131,14 @@ enum problem_code reach_find(struct op *op, struct store_conn *c, const uint64_t
 	status = store_space_get(c, op->space, op->arena, &space);
 	if (status == STORE_OK) {
 		ret->handoffs_pruned = space.handoffs_pruned;
-		status = store_envelope_last(c, op->space, &last);
+		status = store_envelope_next(c, op->space, 0, &num);
 	}
 	arena_init(&arena);
-	for (uint64_t num = 1; status == STORE_OK && count && num <= last; num++) {
+	while (status == STORE_OK && count && num) {
 		status = look_at(&s, num, &arena);
 		arena_release(&arena);
+		if (status == STORE_OK)
+			status = store_envelope_next(c, op->space, num, &num);
 	}
 	return op_stored(op, status);
 }

@@ -10,4 +10,7 @@ const char *transfer_check_memory(const struct transfer_memory *one, struct aren
 const char *transfer_check_envelope(const struct transfer_envelope *one, struct arena *arena);
 const char *transfer_check_handoff(const struct transfer_handoff *one, struct arena *arena);
 
+/* May the result be kept in that memory? What is called JSON is answered as it is. */
+bool transfer_is_result(const struct result_row *result, const struct memory *memory, struct arena *arena);
+
 #endif

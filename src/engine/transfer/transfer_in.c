@@ -221,6 +221,7 @@ static enum problem_code verify(struct writing *w, uint64_t num)
 static enum problem_code put_envelope(struct writing *w, struct transfer_envelope *one)
 {
 	struct envelope_row *row = &one->row, there;
+	struct pruned_envelope left;
 	struct op *op = &w->t->op;
 	const char *wrong = transfer_check_envelope(one, op->arena);
 	enum problem_code code;
@@ -238,6 +239,8 @@ static enum problem_code put_envelope(struct writing *w, struct transfer_envelop
 		w->t->unchanged++;
 		return P_OK;
 	}
+	if (store_pruned_envelope(w->c, op->space, row->num, &left) == STORE_OK)
+		return refuse_taken(w);
 	code = read_body(w, row);
 	if (code == P_OK)
 		code = counted(w, store_envelope_insert(w->c, row));
@@ -251,14 +254,33 @@ static enum problem_code put_pruned_handoff(struct writing *w, const struct hand
 	struct pruned_handoff left = {
 		.num = row->num, .envelope = row->envelope, .state = row->state, .created_at_ms = row->created_at_ms,
 		.changed_at_ms = row->changed_at_ms,
-	}, there;
+	};
 
-	if (store_pruned_handoff(w->c, w->t->op.space, row->num, &there) == STORE_OK &&
-	    there.envelope == left.envelope && there.state == left.state) {
-		w->t->unchanged++;
-		return P_OK;
-	}
 	return counted(w, store_pruned_handoff_put(w->c, w->t->op.space, &left));
+}
+
+/* Its number was given. Is it the same? */
+static enum problem_code compare_handoff(struct writing *w, const struct transfer_handoff *one)
+{
+	const struct handoff_row *row = &one->row;
+	struct op *op = &w->t->op;
+	struct pruned_handoff left;
+	struct handoff_row there;
+	enum store_status status;
+	bool is_same;
+
+	if (one->is_pruned) {
+		status = store_pruned_handoff(w->c, op->space, row->num, &left);
+		is_same = status == STORE_OK && left.envelope == row->envelope && left.state == row->state;
+	} else {
+		status = store_handoff_get(w->c, op->space, row->num, op->arena, &there);
+		is_same = status == STORE_OK && there.envelope == row->envelope &&
+			  str_eq(there.target_name, row->target_name);
+	}
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return op_stored(op, status);
+	w->t->unchanged += is_same;
+	return is_same ? P_OK : refuse_taken(w);
 }
 
 /* Names become ids. */
@@ -278,6 +300,23 @@ static enum problem_code find_names(struct writing *w, struct transfer_handoff *
 	if (status == STORE_NOT_FOUND)
 		return refuse(w, P_CHANNEL_NOT_FOUND, "is of a channel that was not imported before it");
 	row->channel = channel.id;
+	return op_stored(op, status);
+}
+
+/* Where a memory has the result, it is read from there whenever the handoff is shown. */
+static enum problem_code check_memory_of_result(struct writing *w, const struct transfer_handoff *one)
+{
+	struct op *op = &w->t->op;
+	struct memory m;
+	enum store_status status;
+
+	if (!one->has_result || one->result.memory == 0)
+		return P_OK;
+	status = store_memory_get(w->c, op->space, one->result.memory, 1, op->arena, &m);
+	if (status == STORE_NOT_FOUND)
+		return refuse(w, P_INVALID_FIELD, "has its result in a memory that was not imported before it");
+	if (status == STORE_OK && !transfer_is_result(&one->result, &m, op->arena))
+		return refuse(w, P_INVALID_FIELD, "has a result that is JSON in a memory that holds none");
 	return op_stored(op, status);
 }
 
@@ -312,7 +351,7 @@ static enum problem_code put_row(struct writing *w, struct transfer_handoff *one
 static enum problem_code put_handoff(struct writing *w, struct transfer_handoff *one)
 {
 	struct op *op = &w->t->op;
-	struct handoff_row *row = &one->row, there;
+	struct handoff_row *row = &one->row;
 	uint64_t last = 0;
 	const char *wrong = transfer_check_handoff(one, op->arena);
 	enum store_status status = store_handoff_last(w->c, op->space, &last);
@@ -320,24 +359,21 @@ static enum problem_code put_handoff(struct writing *w, struct transfer_handoff 
 
 	if (wrong)
 		return refuse(w, P_INVALID_FIELD, wrong);
-	row->space = op->space;
-	if (one->is_pruned)
-		return put_pruned_handoff(w, row);
-	if (status == STORE_OK && row->num <= last) {
-		status = store_handoff_get(w->c, op->space, row->num, op->arena, &there);
-		if (status != STORE_OK || there.envelope != row->envelope ||
-		    !str_eq(there.target_name, row->target_name))
-			return refuse_taken(w);
-		w->t->unchanged++;
-		return P_OK;
-	}
 	if (status != STORE_OK)
 		return op_stored(op, status);
+	row->space = op->space;
+	if (row->num <= last)
+		return compare_handoff(w, one);
+	/* A gap would be one for ever, and a high number would leave none for those that follow. */
 	if (row->num != last + 1)
 		return refuse(w, P_INVALID_FIELD, "is not the next number: import the handoffs in their order");
+	if (one->is_pruned)
+		return put_pruned_handoff(w, row);
 	if (store_envelope_get(w->c, op->space, row->envelope, op->arena, &(struct envelope_row){0}) != STORE_OK)
 		return refuse(w, P_ENVELOPE_NOT_FOUND, "is of an envelope that was not imported before it");
-	code = find_names(w, one);
+	code = check_memory_of_result(w, one);
+	if (code == P_OK)
+		code = find_names(w, one);
 	return code == P_OK ? put_row(w, one) : code;
 }
 

@@ -72,7 +72,15 @@ static enum store_status skip_gap(struct reading *r, uint64_t *num)
 {
 	struct memory m;
 	size_t count = 0;
-	enum store_status status = store_memory_scan(r->c, r->t->op.space, *num, 1, r->t->op.arena, &m, &count);
+	uint64_t next = 0;
+	enum store_status status;
+
+	if (r->t->part == TRANSFER_ENVELOPES) {
+		status = store_envelope_next(r->c, r->t->op.space, *num, &next);
+		*num = next ? next - 1 : *num;
+		return status;
+	}
+	status = store_memory_scan(r->c, r->t->op.space, *num, 1, r->t->op.arena, &m, &count);
 
 	if (status == STORE_OK && count && m.num - *num > LOOKED_MAX)
 		*num = m.num - 1;
@@ -171,7 +179,7 @@ static enum store_status read_rows(struct reading *r)
 	uint64_t last = 0, num = t->after;
 	enum store_status status = last_of(t, r->c, &last);
 
-	if (status == STORE_OK && t->part == TRANSFER_MEMORIES)
+	if (status == STORE_OK && t->part != TRANSFER_HANDOFFS)
 		status = skip_gap(r, &num);
 	for (size_t looked = 0; status == STORE_OK && num < last && looked < LOOKED_MAX && r->count < t->limit &&
 	     r->bytes < BYTES_MAX; looked++) {

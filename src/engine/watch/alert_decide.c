@@ -1,6 +1,7 @@
 #include "engine/watch/alert_decide.h"
 
 #include "core/watch/event.h"
+#include "engine/said.h"
 
 static void silence(const struct alert_decide *d, struct alert_row *row)
 {
@@ -28,6 +29,8 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != op->space))
 		return problem_set(&op->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space",
 				   (long long)d->id);
+	if (status == STORE_OK && said_guard(op, c, SAID_OF_SPACE, 0, "why", &d->why) != P_OK)
+		return op->problem.code;
 	if (status == STORE_OK) {
 		(d->silences ? silence : acknowledge)(d, row);
 		status = store_alert_put(c, row);

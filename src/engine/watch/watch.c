@@ -97,6 +97,12 @@ void watch_wake(struct watch *w)
 	want(w);
 }
 
+void watch_rouse(struct watch *w)
+{
+	if (!atomic_load(&w->is_looking))
+		want(w);
+}
+
 void watch_forget(struct watch *w, int64_t space)
 {
 	pthread_mutex_lock(&w->stats_lock);
@@ -246,6 +252,7 @@ static void *watch_main(void *arg)
 
 		look_ms = watch_evaluate(w, now_ms);
 		time_matters = does_time_matter(w, now_ms);
+		atomic_store(&w->is_looking, look_ms || time_matters);
 		rest(w);
 	}
 	store_close(w->reader);

@@ -25,6 +25,8 @@ struct watch *watch_new(struct engine *e, struct store_conn *c, const struct ale
 void watch_after(struct watch *w, bool committed);
 /* From any thread: something has changed that alerts are judged by, and that no event tells of. */
 void watch_wake(struct watch *w);
+/* The same where it does not look by itself soon: for what happens often. */
+void watch_rouse(struct watch *w);
 /* On the writer's thread, after the commit that removed the space: figures and alerts forget it. */
 void watch_forget(struct watch *w, int64_t space);
 /* Before watch_start: somebody tells alerts on. Then those that are not silenced are marked as untold in the store, and

@@ -39,6 +39,7 @@ struct watch {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool is_wanted;			/* something has happened since the last evaluation */
+	atomic_bool is_looking;		/* it looks again by itself */
 	bool is_stopping;
 	bool job_is_done;
 	enum store_status job_status;

@@ -96,6 +96,25 @@ enum store_status ram_access_keys(struct store_conn *c, struct str space, uint64
 	return STORE_OK;
 }
 
+enum store_status ram_access_keys_revoke(struct store_conn *c, struct str space, int64_t at_ms, struct str why,
+					 int64_t *ret_count)
+{
+	struct ram_store *s = ram_of(c);
+
+	*ret_count = 0;
+	for (size_t i = 0; i < s->access_keys.count; i++) {
+		struct access_key_row *key = s->access_keys.rows[i];
+
+		if (key->space.p == NULL || !str_eq(key->space, space) || key->revoked_at_ms)
+			continue;
+		*ret_count += key->expires_at_ms == 0 || key->expires_at_ms > at_ms;
+		ram_save(s, RAM_BYTES, key, sizeof(*key));
+		key->revoked_at_ms = at_ms;
+		key->revoked_why = ram_text(s, why);
+	}
+	return STORE_OK;
+}
+
 static bool ended_before(const struct access_key_row *key, int64_t ms)
 {
 	return (key->revoked_at_ms > 0 && key->revoked_at_ms < ms) ||

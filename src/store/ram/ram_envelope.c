@@ -39,7 +39,8 @@ enum store_status ram_envelope_insert(struct store_conn *c, const struct envelop
 
 	if (row->task.p == NULL || row->body.p == NULL)
 		return STORE_REFUSED;
-	if (ram_envelope_at(s, row->space, row->num) || (row->begins_task && task_named(s, row->space, row->task)))
+	if (row->num > MEMORY_NUM_MAX || ram_envelope_at(s, row->space, row->num) ||
+	    (row->begins_task && task_named(s, row->space, row->task)))
 		return STORE_EXISTS;
 	e = ram_new(s, sizeof(*e));
 	e->row = *row;
@@ -122,6 +123,22 @@ enum store_status ram_envelope_last(struct store_conn *c, int64_t space, uint64_
 	end = ram_index_from(gone, &(struct ram_pruned_envelope){.key = ram_key(space + 1, 0)});
 	pruned = end ? gone->rows[end - 1] : NULL;
 	*ret_num = pruned && pruned->key >> 40 == space && pruned->row.num > last ? pruned->row.num : last;
+	return STORE_OK;
+}
+
+enum store_status ram_envelope_next(struct store_conn *c, int64_t space, uint64_t after, uint64_t *ret_num)
+{
+	const struct ram_index *envelopes = &ram_of(c)->envelopes, *gone = &ram_of(c)->pruned_envelopes;
+	size_t at = ram_index_from(envelopes, &(struct ram_envelope){.row = {.space = space, .num = after + 1}});
+	const struct ram_envelope *e = at < envelopes->count ? envelopes->rows[at] : NULL;
+	const struct ram_pruned_envelope *pruned;
+	uint64_t next = e && e->row.space == space ? e->row.num : 0;
+
+	at = ram_index_from(gone, &(struct ram_pruned_envelope){.key = ram_key(space, after + 1)});
+	pruned = at < gone->count ? gone->rows[at] : NULL;
+	if (pruned && pruned->key >> 40 == space && (next == 0 || pruned->row.num < next))
+		next = pruned->row.num;
+	*ret_num = next;
 	return STORE_OK;
 }
 

@@ -68,6 +68,7 @@ static bool is_wanted(const struct event_filter *f, const struct event_row *e)
 		return false;
 	return (f->kinds == 0 || has_bit(f->kinds, e->kind)) && (f->envelope == 0 || e->envelope == f->envelope) &&
 	       (f->memory == 0 || tells_of_memory(f, e)) && (f->actor.p == NULL || same(e->actor, f->actor)) &&
+	       (f->access_key == 0 || e->access_key == f->access_key) &&
 	       (f->name.p == NULL || tells_of_name(f, e));
 }
 
@@ -79,10 +80,11 @@ enum store_status ram_events_unname(struct store_conn *c, const struct event_fil
 	for (int64_t i = after < 0 ? 0 : after; i < until && i < (int64_t)s->event_count; i++) {
 		struct event_row *e = &s->events[i];
 
-		if (e->actor.p == NULL || !is_wanted(filter, e))
+		if ((e->actor.p == NULL && e->access_key == 0) || !is_wanted(filter, e))
 			continue;
-		ram_save(s, RAM_EVENT_UNNAMED, &e->actor, sizeof(e->actor))->place = (size_t)i;
+		ram_save(s, RAM_EVENT_UNNAMED, e, sizeof(*e))->place = (size_t)i;
 		e->actor = STR_NULL;
+		e->access_key = 0;
 	}
 	return STORE_OK;
 }

@@ -153,10 +153,11 @@ enum store_status ram_handoff_insert(struct store_conn *c, struct handoff_row *h
 {
 	struct ram_store *s = ram_of(c);
 	struct ram_handoff *made;
+	uint64_t last = ram_last_handoff(s, h->space);
 
-	if (handoff_of(s, h->space, h->envelope, h->target))
+	if (handoff_of(s, h->space, h->envelope, h->target) || last == MEMORY_NUM_MAX)
 		return STORE_EXISTS;
-	h->num = ram_last_handoff(s, h->space) + 1;
+	h->num = last + 1;
 	h->place = h->place ? h->place : h->num;
 	made = ram_new(s, sizeof(*made));
 	made->row = with_own_texts(s, h);

@@ -10,6 +10,8 @@
 #include "base/arena.h"
 #include "base/heap.h"
 #include "store/ram/ram.h"
+#include "store/ram/ram_database.h"
+#include "store/ram/ram_faults.h"
 #include "store/verbs.h"
 
 #include <pthread.h>
@@ -132,7 +134,7 @@ struct ram_reply {
 enum ram_undo_kind {
 	RAM_BYTES, RAM_TARGET, RAM_ADDED, RAM_REMOVED, RAM_HANDOFF, RAM_HANDOFF_ADDED, RAM_HANDOFF_REMOVED,
 	RAM_EVENT_REMOVED,		/* its size is the place of the event */
-	RAM_EVENT_UNNAMED,		/* what was saved is its actor; `place` says which event */
+	RAM_EVENT_UNNAMED,		/* what was saved is the event; `place` says which */
 };
 
 /* How something was before. */
@@ -145,11 +147,23 @@ struct ram_undo {
 	size_t saved;			/* where in the store's `saved` they are */
 };
 
+/* Who may write. A store that is no shard of a database has one, too. */
+struct ram_shard {
+	char owner[RAM_NODE_NAME];	/* a node; empty: nobody, or a writer that is none */
+	int64_t epoch;
+	int64_t *markers;		/* by epoch: the last batch that was committed in it */
+	size_t marker_count;
+	unsigned broken;		/* see ram_faults.h */
+};
+
 struct ram_store {
 	struct ram_store *next;
 	char *name;			/* empty: nobody else finds it */
 	size_t connections;
-	bool has_writer;
+	size_t writers;
+	bool has_writer;		/* that is no node: it has the store to itself */
+	struct ram_database *db;	/* NULL: it is no shard */
+	struct ram_shard *shard, alone;
 	pthread_rwlock_t lock;		/* held for writing from store_begin to the transaction's end */
 	_Atomic(uintptr_t) owner;	/* the thread that holds it for writing; 0: none does */
 
@@ -185,19 +199,28 @@ struct ram_store {
 	size_t *savepoints;		/* where the log stood */
 	size_t savepoint_count, savepoint_cap;
 	bool in_transaction;
+	struct ram_conn *writing;	/* whose transaction it is */
 
 	size_t mark_at;			/* see ram_inspect.h */
 	uint64_t mark;
 
 	enum store_status fail_status;	/* see ram_faults.h */
 	uint64_t fail_after, fail_more;
-	bool fail_commit, fail_is_kept;
+	bool fail_commit, fail_is_kept, fail_is_settled;
+	struct ram_hooks hooks;
 };
 
 struct ram_conn {
 	struct store_conn base;
 	struct ram_store *store;
 	bool in_snapshot;
+	/* Of a writer. */
+	char node[RAM_NODE_NAME];	/* empty: it is none */
+	int64_t epoch, batch;
+	bool in_transaction;		/* as it believes */
+	bool is_broken;			/* the database has ended its session, and the transaction in it */
+	bool is_cut;			/* it does not reach the database */
+	bool is_lost;			/* another has taken its shard */
 };
 
 static inline struct ram_store *ram_of(const struct store_conn *c)
@@ -260,6 +283,24 @@ struct str ram_text(struct ram_store *s, struct str text);
 
 /* Of a verb that writes, or of one of the writer that does not: is it to fail? */
 enum store_status ram_enter(struct store_conn *c, bool writes);
+/* The database ends c's transaction, without a word to it. */
+void ram_end_session(struct ram_conn *c);
+/* Is the transaction over that the writer believes to be in? Then nothing of it is there. */
+bool ram_is_over(struct store_conn *c);
+
+/* --- ram_database.c --- */
+
+/* A store that was just made is a shard, or stands alone. */
+void ram_shard_attach(struct ram_store *s);
+void ram_shard_detach(struct ram_store *s);
+/* c becomes the one that writes; or false, and why in *error. */
+bool ram_shard_take(struct ram_conn *c, struct buf *error);
+/* May c begin a transaction? A broken session is made anew. */
+bool ram_shard_holds(struct ram_conn *c);
+/* c's batch is committed. */
+void ram_shard_mark(struct ram_conn *c);
+/* What became of a commit whose answer did not come: STORE_OK, STORE_BUSY, or, where nobody can say, STORE_UNKNOWN. */
+enum store_status ram_shard_settle(struct ram_conn *c);
 
 /* --- Others --- */
 

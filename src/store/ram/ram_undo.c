@@ -58,7 +58,7 @@ void *ram_new(struct ram_store *s, size_t size)
 
 static void undo_one(struct ram_store *s, const struct ram_undo *u)
 {
-	const char *saved = s->saved + u->saved;
+	const char *saved = s->saved ? s->saved + u->saved : NULL;
 
 	switch (u->kind) {
 	case RAM_BYTES:
@@ -84,7 +84,7 @@ static void undo_one(struct ram_store *s, const struct ram_undo *u)
 		s->events[u->size].id = (int64_t)u->size + 1;
 		break;
 	case RAM_EVENT_UNNAMED:
-		memcpy(&s->events[u->place].actor, saved, u->size);
+		memcpy(&s->events[u->place], saved, u->size);
 		break;
 	}
 }

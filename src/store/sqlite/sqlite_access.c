@@ -91,14 +91,14 @@ static void read_key(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.name = sqlite_column_str(s, 1, arena),
 		.space = sqlite_column_str(s, 2, arena),
 		.agent = sqlite_column_str(s, 3, arena),
-		.scopes = (unsigned)sqlite3_column_int64(s, 4),
-		.trust = (enum trust)sqlite3_column_int(s, 5),
+		.scopes = (unsigned)sqlite_column_ruling(s, 4),
+		.trust = (enum trust)sqlite_column_ruling(s, 5),
 		.created_at_ms = sqlite3_column_int64(s, 6),
 		.created_by = sqlite_column_str(s, 7, arena),
-		.expires_at_ms = sqlite3_column_int64(s, 8),
-		.revoked_at_ms = sqlite3_column_int64(s, 9),
+		.expires_at_ms = sqlite_column_ruling(s, 8),
+		.revoked_at_ms = sqlite_column_ruling(s, 9),
 		.revoked_why = sqlite_column_str(s, 10, arena),
-		.old_until_ms = sqlite3_column_int64(s, 13),
+		.old_until_ms = sqlite_column_ruling(s, 13),
 	};
 	sqlite_column_digest(s, 11, row->hash);
 	sqlite_column_digest(s, 12, row->old_hash);
@@ -124,6 +124,29 @@ enum store_status sqlite_access_keys(struct store_conn *c, struct str space, uin
 	sqlite_bind_str(s, 2, space);
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	return sqlite_read_list(c, s, read_key, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_access_keys_revoke(struct store_conn *c, struct str space, int64_t at_ms, struct str why,
+					    int64_t *ret_count)
+{
+	static const char count[] =
+		"SELECT count(*) FROM access_key WHERE space = ?1 AND revoked_at = 0 AND (expires_at = 0 OR "
+		"expires_at > ?2)";
+	static const char sql[] =
+		"UPDATE access_key SET revoked_at = ?2, revoked_why = ?3 WHERE space = ?1 AND revoked_at = 0";
+	sqlite3_stmt *s = sqlite_statement(c, count);
+	enum store_status status;
+
+	sqlite_bind_str(s, 1, space);
+	sqlite3_bind_int64(s, 2, at_ms);
+	status = sqlite_read_int(c, s, ret_count);
+	if (status != STORE_OK)
+		return status;
+	s = sqlite_statement(c, sql);
+	sqlite_bind_str(s, 1, space);
+	sqlite3_bind_int64(s, 2, at_ms);
+	sqlite_bind_str(s, 3, why);
+	return sqlite_run(c, s);
 }
 
 static enum store_status keep_number(struct store_conn *c)

@@ -31,13 +31,13 @@ enum store_status sqlite_agent_get(struct store_conn *c, int64_t space, struct s
 	struct agent_row row = {0};
 	sqlite3_stmt *s;
 
-	if (!sqlite_cache_get(c, &sqlite_agent_shape, space, name, arena, &row)) {
+	if (!sqlite_cache_get(c, &row_agent, space, name, arena, &row)) {
 		s = sqlite_statement(c, sql);
 		sqlite3_bind_int64(s, 1, space);
 		sqlite_bind_str(s, 2, name);
 		status = sqlite_read_one(c, s, read_agent, arena, &row);
 		if (status == STORE_OK || status == STORE_NOT_FOUND)
-			sqlite_cache_put(c, &sqlite_agent_shape, seen, space, name, &row);
+			sqlite_cache_put(c, &row_agent, seen, space, name, &row);
 	}
 	if (status == STORE_OK && row.name.p == NULL)
 		status = STORE_NOT_FOUND;
@@ -66,8 +66,8 @@ enum store_status sqlite_agent_put(struct store_conn *c, int64_t space, const st
 	sqlite_bind_str(s, 3, agent->settings);
 	sqlite3_bind_int64(s, 4, agent->created_at_ms);
 	sqlite3_bind_int64(s, 5, agent->updated_at_ms);
-	sqlite_cache_change(c, &sqlite_agent_shape, space, agent->name);
-	sqlite_cache_change(c, &sqlite_agent_id_shape, space, agent->name);
+	sqlite_cache_change(c, &row_agent, space, agent->name);
+	sqlite_cache_change(c, &row_agent_id, space, agent->name);
 	return sqlite_run(c, s);
 }
 
@@ -124,8 +124,8 @@ static enum store_status make_agent(struct store_conn *c, int64_t space, struct 
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	sqlite3_bind_int64(s, 3, now_ms);
-	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
-	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
+	sqlite_cache_change(c, &row_agent, space, name);
+	sqlite_cache_change(c, &row_agent_id, space, name);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
 		status = sqlite_tally_add(c, space, 0, 1);
@@ -146,14 +146,14 @@ enum store_status sqlite_agent_id(struct store_conn *c, int64_t space, struct st
 	enum store_status status;
 	sqlite3_stmt *s;
 
-	if (sqlite_cache_get(c, &sqlite_agent_id_shape, space, name, NULL, ret))
+	if (sqlite_cache_get(c, &row_agent_id, space, name, NULL, ret))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, name);
 	status = sqlite_read_int(c, s, ret);
 	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_agent_id_shape, seen, space, name, ret);
+		sqlite_cache_put(c, &row_agent_id, seen, space, name, ret);
 	return status == STORE_NOT_FOUND && make ? make_agent(c, space, name, now_ms, ret) : status;
 }
 
@@ -165,13 +165,13 @@ enum store_status sqlite_agent_name(struct store_conn *c, int64_t agent, struct 
 	enum store_status status;
 	sqlite3_stmt *s;
 
-	if (sqlite_cache_get(c, &sqlite_agent_name_shape, agent, STR_NULL, arena, ret))
+	if (sqlite_cache_get(c, &row_agent_name, agent, STR_NULL, arena, ret))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, agent);
 	status = sqlite_read_one(c, s, sqlite_read_str, arena, ret);
 	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_agent_name_shape, seen, agent, STR_NULL, ret);
+		sqlite_cache_put(c, &row_agent_name, seen, agent, STR_NULL, ret);
 	if (status == STORE_NOT_FOUND)
 		*ret = STR_NULL;
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
@@ -185,9 +185,9 @@ enum store_status sqlite_agent_delete(struct store_conn *c, int64_t space, struc
 
 	if (status != STORE_OK)
 		return status;
-	sqlite_cache_change(c, &sqlite_agent_shape, space, name);
-	sqlite_cache_change(c, &sqlite_agent_id_shape, space, name);
-	sqlite_cache_change(c, &sqlite_target_shape, id, STR_NULL);
+	sqlite_cache_change(c, &row_agent, space, name);
+	sqlite_cache_change(c, &row_agent_id, space, name);
+	sqlite_cache_change(c, &row_target, id, STR_NULL);
 	status = sqlite_run_on(c, sql, id, 0);
 	if (status == STORE_OK)
 		status = sqlite_tally_add(c, space, 0, -1);
@@ -229,14 +229,14 @@ enum store_status sqlite_target_get(struct store_conn *c, int64_t agent, struct 
 	enum store_status status;
 	sqlite3_stmt *s;
 
-	if (sqlite_cache_get(c, &sqlite_target_shape, agent, STR_NULL, NULL, ret))
+	if (sqlite_cache_get(c, &row_target, agent, STR_NULL, NULL, ret))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, agent);
 	status = sqlite_read_one(c, s, read_target, NULL, &row);
 	if (status != STORE_OK && status != STORE_NOT_FOUND)
 		return status;
-	sqlite_cache_put(c, &sqlite_target_shape, seen, agent, STR_NULL, &row);
+	sqlite_cache_put(c, &row_target, seen, agent, STR_NULL, &row);
 	*ret = row;
 	return STORE_OK;
 }
@@ -262,7 +262,7 @@ enum store_status sqlite_target_put(struct store_conn *c, int64_t agent, const s
 	sqlite3_bind_int64(s, 8, target->redrive_from_ms);
 	sqlite3_bind_int64(s, 9, target->redrive_to_ms);
 	sqlite3_bind_int64(s, 10, target->due_ms);
-	sqlite_cache_change(c, &sqlite_target_shape, agent, STR_NULL);
+	sqlite_cache_change(c, &row_target, agent, STR_NULL);
 	return sqlite_run(c, s);
 }
 

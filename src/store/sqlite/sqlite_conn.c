@@ -218,6 +218,11 @@ void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value)
 		sqlite3_bind_text64(s, index, value.p, value.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
+int64_t sqlite_column_ruling(sqlite3_stmt *s, int column)
+{
+	return sqlite3_column_type(s, column) == SQLITE_INTEGER ? sqlite3_column_int64(s, column) : -1;
+}
+
 struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena)
 {
 	const char *text = sqlite3_column_blob(s, column);

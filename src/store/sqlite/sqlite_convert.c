@@ -5,11 +5,13 @@
  * leads to the old file, whole, or to the new one, whole. What is left of a copy that was not finished goes the next
  * time.
  */
+#include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static bool make_copy(sqlite3 *db, const char *next)
@@ -37,7 +39,7 @@ static bool make_private(const char *next)
 
 bool sqlite_convert(const char *path, struct buf *error)
 {
-	char *next = sqlite3_mprintf("%s.sealed", path);
+	char *next = mem_printf("%s.sealed", path);
 	sqlite3 *db = NULL;
 	bool ok, is_copied = false;
 
@@ -60,6 +62,6 @@ bool sqlite_convert(const char *path, struct buf *error)
 	}
 	if (!is_copied || !ok)
 		unlink(next);
-	sqlite3_free(next);
+	free(next);
 	return is_copied && ok;
 }

@@ -99,7 +99,8 @@ enum store_status sqlite_envelope_insert(struct store_conn *c, const struct enve
 	struct envelope_row kept = *row;
 	int64_t task = 0;
 	bool made = false;
-	enum store_status status = find_or_make_task(c, row, &task, &made);
+	enum store_status status =
+		row->num > MEMORY_NUM_MAX ? STORE_EXISTS : find_or_make_task(c, row, &task, &made);
 
 	if (status != STORE_OK)
 		return status;
@@ -135,7 +136,7 @@ enum store_status sqlite_envelope_insert(struct store_conn *c, const struct enve
 		status = sqlite_tally_add(c, row->space, (int64_t)row->body.n, 0);
 	if (status != STORE_OK)
 		return status;
-	sqlite_cache_add(c, &sqlite_envelope_shape, sqlite_memory_key(row->space, row->num), &kept);
+	sqlite_cache_add(c, &row_envelope, sqlite_memory_key(row->space, row->num), &kept);
 	sqlite_of(c)->new_envelope = sqlite_memory_key(row->space, row->num);
 	sqlite_of(c)->new_is_root = row->parent == 0;
 	return STORE_OK;
@@ -171,13 +172,13 @@ enum store_status sqlite_envelope_get(struct store_conn *c, int64_t space, uint6
 	enum store_status status;
 	sqlite3_stmt *s;
 
-	if (sqlite_cache_get(c, &sqlite_envelope_shape, key, STR_NULL, arena, ret))
+	if (sqlite_cache_get(c, &row_envelope, key, STR_NULL, arena, ret))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, key);
 	status = sqlite_read_one(c, s, read_envelope, arena, ret);
 	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_envelope_shape, seen, key, STR_NULL, ret);
+		sqlite_cache_put(c, &row_envelope, seen, key, STR_NULL, ret);
 	return status;
 }
 
@@ -199,6 +200,18 @@ enum store_status sqlite_envelope_last(struct store_conn *c, int64_t space, uint
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, 0));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	return sqlite_read_num(c, s, ret_num);
+}
+
+enum store_status sqlite_envelope_next(struct store_conn *c, int64_t space, uint64_t after, uint64_t *ret_num)
+{
+	static const char sql[] =
+		"SELECT coalesce(min(id), 0) FROM (SELECT min(id) AS id FROM envelope WHERE id > ?1 AND id < ?2 "
+		"UNION ALL SELECT min(id) FROM pruned_envelope WHERE id > ?1 AND id < ?2)";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, after));
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
 	return sqlite_read_num(c, s, ret_num);
 }

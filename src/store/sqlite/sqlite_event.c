@@ -7,13 +7,14 @@
 #define OF_HANDOFF(handoff) "space = ?1 AND handoff = " handoff " AND likelihood(handoff > 0, 0.99)"
 
 #define EVENT_COLUMNS \
-	"SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2 " \
-	"FROM event "
+	"SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2, " \
+	"access_key FROM event "
 
-/* ?2: a set of kinds, ?7 envelope, ?8 memory, ?10 actor, ?11 name; see struct event_filter. */
+/* ?2: a set of kinds, ?7 envelope, ?8 memory, ?10 actor, ?11 name, ?15 key; see struct event_filter. */
 #define EVENT_FILTER \
 	" AND (?2 >> kind) & 1 AND (?7 = 0 OR envelope = ?7) AND (?8 = 0 OR memory = ?8 OR ((?9 >> kind) & 1 " \
 	"AND value_1 <= ?8 AND value_2 >= ?8)) AND (?10 IS NULL OR actor = ?10) " \
+	"AND (?15 = 0 OR access_key = ?15) " \
 	"AND (?11 IS NULL OR ((?12 >> kind) & 1 AND agent = ?11) OR ((?13 >> kind) & 1 " \
 	"AND note = ?11) OR ((?14 >> kind) & 1 AND substr(note, 1, length(?11) + 1) = ?11 || ' ')) "
 
@@ -33,12 +34,12 @@
  * events are gathered, and written together before somebody reads events on this connection, and before what is to be
  * kept ends. */
 
-enum { EVENT_VALUES = 13 };
+enum { EVENT_VALUES = 14 };
 
 #define INSERT_EVENTS \
 	"INSERT INTO event (id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, " \
-	"value_2) VALUES "
-#define ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	"value_2, access_key) VALUES "
+#define ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 #define ROWS_2 ROW ", " ROW
 #define ROWS_4 ROWS_2 ", " ROWS_2
 
@@ -63,6 +64,7 @@ static void bind_event(sqlite3_stmt *s, int at, const struct event_row *event)
 	sqlite3_bind_int64(s, at + 11, (int64_t)event->memory);
 	sqlite3_bind_double(s, at + 12, event->value[0]);
 	sqlite3_bind_double(s, at + 13, event->value[1]);
+	sqlite3_bind_int64(s, at + 14, (int64_t)event->access_key);
 }
 
 void sqlite_events_drop(struct store_conn *c)
@@ -137,6 +139,7 @@ static void read_event(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.note = sqlite_column_str(s, 9, arena),
 		.memory = (uint64_t)sqlite3_column_int64(s, 10),
 		.value = {sqlite3_column_double(s, 11), sqlite3_column_double(s, 12)},
+		.access_key = (uint64_t)sqlite3_column_int64(s, 13),
 	};
 }
 
@@ -186,6 +189,7 @@ enum store_status sqlite_event_page(struct store_conn *c, const struct event_fil
 	sqlite3_bind_int64(s, 12, (int64_t)filter->agent_kinds);
 	sqlite3_bind_int64(s, 13, (int64_t)filter->note_kinds);
 	sqlite3_bind_int64(s, 14, (int64_t)filter->word_kinds);
+	sqlite3_bind_int64(s, 15, (int64_t)filter->access_key);
 	return sqlite_read_list(c, s, read_event, arena, ret, sizeof(*ret), max, ret_count);
 }
 
@@ -193,7 +197,8 @@ enum store_status sqlite_events_unname(struct store_conn *c, const struct event_
 				       int64_t until)
 {
 	static const char sql[] =
-		"UPDATE event SET actor = NULL WHERE id > ?1 AND id <= ?2 AND space = ?3 AND actor IS NOT NULL AND "
+		"UPDATE event SET actor = NULL, access_key = 0 WHERE id > ?1 AND id <= ?2 AND space = ?3 AND "
+		"(actor IS NOT NULL OR access_key > 0) AND "
 		"(1 << kind) & ?4 AND (memory = ?5 OR ((1 << kind) & ?6 AND value_1 <= ?5 AND value_2 >= ?5))";
 	sqlite3_stmt *s = reading(c, sql);
 

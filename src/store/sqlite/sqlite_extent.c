@@ -185,7 +185,7 @@ static bool is_whole(const char *path, const char *log, sqlite_log_seen *seen, v
 
 bool sqlite_extent_holds(const char *path, sqlite_log_seen *seen, void *ctx, struct buf *ret_why)
 {
-	char *log = sqlite3_mprintf("%s-wal", path);
+	char *log = mem_printf("%s-wal", path);
 	struct note note;
 	bool ok = true;
 
@@ -194,7 +194,7 @@ bool sqlite_extent_holds(const char *path, sqlite_log_seen *seen, void *ctx, str
 		ok = false;
 	}
 	ok = ok && is_whole(path, log, seen, ctx, ret_why);
-	sqlite3_free(log);
+	free(log);
 	return ok;
 }
 

@@ -111,6 +111,7 @@ static int damaged(struct gather_file *g, uint32_t number)
 
 static int read_real(struct gather_file *g, void *ret, int len, sqlite3_int64 at)
 {
+	assert(g->real);
 	return g->real->pMethods->xRead(g->real, ret, len, at);
 }
 

@@ -171,22 +171,22 @@ static void keep(struct store_conn *c, const struct handoff_row *h)
 	struct handoff_row kept = nameless(h);
 
 	if (is_kept(h) && h->state != HANDOFF_ACKED)
-		sqlite_cache_add(c, &sqlite_handoff_shape, key_of(h), &kept);
+		sqlite_cache_add(c, &row_handoff, key_of(h), &kept);
 	else
-		sqlite_cache_change(c, &sqlite_handoff_shape, key_of(h), STR_NULL);
+		sqlite_cache_change(c, &row_handoff, key_of(h), STR_NULL);
 }
 
 /* An envelope of this very transaction has this one and no other. Of a root it is not kept yet: nobody may ever hand on
  * from it. */
 static void keep_of_envelope(struct store_conn *c, const struct handoff_row *h)
 {
-	struct sqlite_handed of = {.count = 1, .nums = {h->num}};
+	struct row_handed of = {.count = 1, .nums = {h->num}};
 	int64_t envelope = sqlite_memory_key(h->space, h->envelope);
 
 	if (sqlite_of(c)->new_envelope == envelope && !sqlite_of(c)->new_is_root)
-		sqlite_cache_add(c, &sqlite_handed_shape, envelope, &of);
+		sqlite_cache_add(c, &row_handed, envelope, &of);
 	else
-		sqlite_cache_change(c, &sqlite_handed_shape, envelope, STR_NULL);
+		sqlite_cache_change(c, &row_handed, envelope, STR_NULL);
 	sqlite_of(c)->new_envelope = 0;
 }
 
@@ -195,7 +195,7 @@ static enum store_status get_kept(struct store_conn *c, int64_t key, struct aren
 	struct handoff_row h;
 	enum store_status status;
 
-	if (!sqlite_cache_get(c, &sqlite_handoff_shape, key, STR_NULL, arena, &h))
+	if (!sqlite_cache_get(c, &row_handoff, key, STR_NULL, arena, &h))
 		return STORE_NOT_FOUND;
 	status = name_agents(c, arena, &h);
 	if (status == STORE_OK)
@@ -236,6 +236,8 @@ enum store_status sqlite_handoff_insert(struct store_conn *c, struct handoff_row
 
 	if (status != STORE_OK)
 		return status;
+	if (last == MEMORY_NUM_MAX)
+		return STORE_EXISTS;
 	h->num = last + 1;
 	h->place = h->place ? h->place : h->num;
 	bind_handoff(s, h);
@@ -278,7 +280,7 @@ enum store_status sqlite_handoff_put(struct store_conn *c, const struct handoff_
 		keep(c, h);
 	if (status != STORE_NOT_FOUND)
 		return status;
-	sqlite_cache_change(c, &sqlite_handoff_shape, key_of(h), STR_NULL);
+	sqlite_cache_change(c, &row_handoff, key_of(h), STR_NULL);
 	return put_handoff(c, handoff_reroute_sql, h);
 }
 
@@ -297,7 +299,7 @@ enum store_status sqlite_handoff_at(struct store_conn *c, int64_t key, struct ar
 	status = read_one(c, s, arena, ret);
 	if (status == STORE_OK && is_kept(ret)) {
 		kept = nameless(ret);
-		sqlite_cache_put(c, &sqlite_handoff_shape, seen, key, STR_NULL, &kept);
+		sqlite_cache_put(c, &row_handoff, seen, key, STR_NULL, &kept);
 	}
 	return status;
 }

@@ -208,28 +208,28 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static enum store_status handed(struct store_conn *c, int64_t envelope, struct sqlite_handed *ret)
+static enum store_status handed(struct store_conn *c, int64_t envelope, struct row_handed *ret)
 {
 	static const char sql[] = "SELECT id FROM handoff INDEXED BY handoff_envelope WHERE envelope = ?1 LIMIT ?2";
 	uint64_t seen = sqlite_cache_seen(c);
 	sqlite3_stmt *s;
 	int rc;
 
-	if (sqlite_cache_get(c, &sqlite_handed_shape, envelope, STR_NULL, NULL, ret))
+	if (sqlite_cache_get(c, &row_handed, envelope, STR_NULL, NULL, ret))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
-	*ret = (struct sqlite_handed){0};
+	*ret = (struct row_handed){0};
 	sqlite3_bind_int64(s, 1, envelope);
-	sqlite3_bind_int64(s, 2, SQLITE_HANDED_MAX + 1);
+	sqlite3_bind_int64(s, 2, ROW_HANDED_MAX + 1);
 	while ((rc = s ? sqlite3_step(s) : SQLITE_ERROR) == SQLITE_ROW)
-		if (ret->count++ < SQLITE_HANDED_MAX)
+		if (ret->count++ < ROW_HANDED_MAX)
 			ret->nums[ret->count - 1] = (uint64_t)sqlite3_column_int64(s, 0) & MEMORY_NUM_MAX;
 	sqlite3_reset(s);
 	if (rc != SQLITE_DONE)
 		return sqlite_status(c, rc);
-	if (ret->count <= SQLITE_HANDED_MAX)
+	if (ret->count <= ROW_HANDED_MAX)
 		qsort(ret->nums, (size_t)ret->count, sizeof(ret->nums[0]), by_number);
-	sqlite_cache_put(c, &sqlite_handed_shape, seen, envelope, STR_NULL, ret);
+	sqlite_cache_put(c, &row_handed, seen, envelope, STR_NULL, ret);
 	return STORE_OK;
 }
 
@@ -250,7 +250,7 @@ static bool fits(const struct handoff_filter *f, uint64_t after, const struct ha
 /* Whoever hands on asks for what came out of the parent's handoffs, and who is given an envelope for what came since.
  * That is mostly one, and in memory. */
 static enum store_status list_handed(struct store_conn *c, const struct handoff_filter *filter, uint64_t after,
-				     size_t max, const struct sqlite_handed *of, struct arena *arena,
+				     size_t max, const struct row_handed *of, struct arena *arena,
 				     struct handoff_row *ret, size_t *ret_count)
 {
 	enum store_status status = STORE_OK;
@@ -270,14 +270,14 @@ static enum store_status list_handed(struct store_conn *c, const struct handoff_
 enum store_status sqlite_handoffs(struct store_conn *c, const struct handoff_filter *filter, uint64_t after, size_t max,
 				  struct arena *arena, struct handoff_row *ret, size_t *ret_count)
 {
-	struct sqlite_handed of = {.count = SQLITE_HANDED_MAX + 1};
+	struct row_handed of = {.count = ROW_HANDED_MAX + 1};
 	enum store_status status = STORE_OK;
 
 	if (is_plain(filter))
 		status = handed(c, sqlite_memory_key(filter->space, filter->envelope), &of);
 	if (status != STORE_OK)
 		return status;
-	if (of.count <= SQLITE_HANDED_MAX)
+	if (of.count <= ROW_HANDED_MAX)
 		return list_handed(c, filter, after, max, &of, arena, ret, ret_count);
 	return list_handoffs(c, list_statement(filter), filter, after, max, arena, ret, ret_count);
 }

@@ -2,7 +2,7 @@
 #ifndef SPINE_STORE_SQLITE_INTERNAL_H
 #define SPINE_STORE_SQLITE_INTERNAL_H
 
-#include "base/cache.h"
+#include "store/row_cache.h"
 #include "store/sqlite/sqlite.h"
 #include "store/verbs.h"
 
@@ -28,7 +28,7 @@ struct sqlite_gathered {
 	struct arena texts;
 };
 
-struct sqlite_cache;
+struct row_cache;
 
 /* A read transaction is begun with the first statement that needs it: most rows come from the cache. */
 enum sqlite_snapshot { SNAPSHOT_NONE, SNAPSHOT_WANTED, SNAPSHOT_OPEN };
@@ -53,7 +53,7 @@ struct sqlite_lock {
 struct sqlite_conn {
 	struct store_conn base;
 	sqlite3 *db;
-	struct sqlite_cache *cache;		/* the writer's own, of readers borrowed; NULL: none */
+	struct row_cache *cache;		/* the writer's own, of readers borrowed; NULL: none */
 	bool owns_cache;
 	bool is_direct;				/* see store_set_direct() */
 	enum sqlite_snapshot snapshot;
@@ -118,56 +118,30 @@ void sqlite_damage_put(sqlite3 *db, struct buf *out);
 void sqlite_bind_str(sqlite3_stmt *s, int index, struct str value);
 /* A copy of a text or blob column; p == NULL for NULL. */
 struct str sqlite_column_str(sqlite3_stmt *s, int column, struct arena *arena);
+/* A number that decides what may be done; -1 where something else stands there, which SQLite would read as 0. */
+int64_t sqlite_column_ruling(sqlite3_stmt *s, int column);
 
-/* sqlite_cache.c: the rows that are kept in memory, and what the struct of each kind looks like. Their key is a number
- * (of a space, an agent, or a memory or envelope with its space) and, where that is a space's, a name. */
-struct sqlite_shape {
-	char kind;
-	bool is_body;		/* large, and soon of no use any more */
-	size_t size;
-	size_t text_count;
-	size_t texts[8];	/* where in the struct */
-};
-
-extern const struct sqlite_shape sqlite_memory_shape, sqlite_envelope_shape, sqlite_agent_shape, sqlite_agent_id_shape,
-	sqlite_agent_name_shape, sqlite_target_shape, sqlite_guard_shape, sqlite_locked_shape, sqlite_waived_shape,
-	sqlite_handoff_shape, sqlite_handed_shape, sqlite_result_shape;
-
+/* sqlite_cache.c: the rows that are kept in memory; see store/row_cache.h. */
 void sqlite_share(struct store_conn *reader, const struct store_conn *writer);
 void sqlite_set_cache(struct store_conn *writer, size_t max_bytes);
 size_t sqlite_cache_bytes(const struct store_conn *writer);
 void sqlite_set_direct(struct store_conn *c, bool is_direct);
-struct sqlite_cache *sqlite_cache_new(void);
-void sqlite_cache_free(struct sqlite_cache *cache);
+struct row_cache *sqlite_cache_new(void);
 /* To be asked before a row is read, and told when it is kept. */
 uint64_t sqlite_cache_seen(const struct store_conn *c);
-bool sqlite_cache_get(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name,
+bool sqlite_cache_get(struct store_conn *c, const struct row_shape *shape, int64_t id, struct str name,
 		      struct arena *arena, void *ret);
-void sqlite_cache_put(struct store_conn *c, const struct sqlite_shape *shape, uint64_t seen, int64_t id,
+void sqlite_cache_put(struct store_conn *c, const struct row_shape *shape, uint64_t seen, int64_t id,
 		      struct str name, const void *row);
 /* Of the writer: this row is another one from the end of the transaction on. */
-void sqlite_cache_change(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, struct str name);
+void sqlite_cache_change(struct store_conn *c, const struct row_shape *shape, int64_t id, struct str name);
 /* The same, and it is this one. */
-void sqlite_cache_add(struct store_conn *c, const struct sqlite_shape *shape, int64_t id, const void *row);
+void sqlite_cache_add(struct store_conn *c, const struct row_shape *shape, int64_t id, const void *row);
 void sqlite_cache_commit(struct store_conn *c);
 void sqlite_cache_rollback(struct store_conn *c);
 
 /* sqlite_agent.c: the name of an agent; p == NULL where there is none. */
 enum store_status sqlite_agent_name(struct store_conn *c, int64_t agent, struct arena *arena, struct str *ret);
-
-/* Where the result of a handoff is, as it is kept in memory. */
-struct sqlite_result_place {
-	int64_t form;
-	uint64_t memory;
-};
-
-/* The handoffs of an envelope, in order, as they are kept in memory. More than there is room for are only counted. */
-enum { SQLITE_HANDED_MAX = 4 };
-
-struct sqlite_handed {
-	int64_t count;
-	uint64_t nums[SQLITE_HANDED_MAX];
-};
 
 /* sqlite_handoff.c: what a statement about handoffs reads, the rows that it gives, and one by its key. */
 #define SQLITE_HANDOFF \
@@ -285,10 +259,12 @@ bool sqlite_replace(const char *path, const char *file, bool replace, struct buf
 /* sqlite_prune.c: pages of the file that are free, and can be given back. */
 enum store_status sqlite_free_bytes(struct store_conn *c, int64_t *ret);
 
-/* sqlite_schema.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a sentence,
- * where it is newer, not ours, or fails. */
+/* sqlite_schema.c: the SQL that leads to a schema from the one before, 1 to SQLITE_SCHEMA_NOW. */
+const char *sqlite_schema_step(int to);
+/* sqlite_schema_version.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a
+ * sentence, where it is newer, not ours, or fails. */
 /* From SQLITE_SCHEMA_SEALED on pages have seals. */
-enum { SQLITE_SCHEMA_NOW = 15, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 16, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

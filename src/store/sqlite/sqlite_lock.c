@@ -11,6 +11,9 @@
  */
 #include "store/sqlite/sqlite_internal.h"
 
+#include "base/mem.h"
+#include "store/embedded.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -108,4 +111,28 @@ void sqlite_lock_release(struct sqlite_lock *lock)
 		if (fds[i] >= 0)
 			close(fds[i]);
 	*lock = SQLITE_UNLOCKED;
+}
+
+/* --- A directory without a store --- */
+
+struct store_directory {
+	struct sqlite_lock lock;
+};
+
+struct store_directory *store_directory_take(const char *data_dir, struct buf *error)
+{
+	struct store_directory *d = mem_zalloc(sizeof(*d));
+
+	d->lock = SQLITE_UNLOCKED;
+	if (sqlite_make_directory(data_dir, error) && sqlite_lock_take(&d->lock, data_dir, error))
+		return d;
+	free(d);
+	return NULL;
+}
+
+void store_directory_free(struct store_directory *d)
+{
+	if (d)
+		sqlite_lock_release(&d->lock);
+	free(d);
 }

@@ -133,7 +133,7 @@ enum store_status sqlite_memory_insert(struct store_conn *c, struct memory *m)
 	if (status != STORE_OK)
 		return status;
 	/* Who reads it before the end of the transaction must not keep it for others. */
-	sqlite_cache_change(c, &sqlite_memory_shape, sqlite_memory_key(m->space, num), STR_NULL);
+	sqlite_cache_change(c, &row_memory, sqlite_memory_key(m->space, num), STR_NULL);
 	count_memory(&sqlite_of(c)->tally, num);
 	m->num = num;
 	m->version = m->current_version = 1;
@@ -146,7 +146,7 @@ static enum store_status set_of_memory(struct store_conn *c, const char *sql, in
 {
 	int64_t key = sqlite_memory_key(space, num);
 
-	sqlite_cache_change(c, &sqlite_memory_shape, key, STR_NULL);
+	sqlite_cache_change(c, &row_memory, key, STR_NULL);
 	return sqlite_run_on(c, sql, key, value);
 }
 
@@ -279,7 +279,7 @@ enum store_status sqlite_memory_get(struct store_conn *c, int64_t space, uint64_
 	sqlite3_stmt *s;
 
 	/* Only the newest version is kept. */
-	if (sqlite_cache_get(c, &sqlite_memory_shape, key, STR_NULL, arena, &m) &&
+	if (sqlite_cache_get(c, &row_memory, key, STR_NULL, arena, &m) &&
 	    (version == 0 || version == m.version)) {
 		*ret = m;
 		return STORE_OK;
@@ -298,7 +298,7 @@ enum store_status sqlite_memory_get(struct store_conn *c, int64_t space, uint64_
 		return STORE_NOT_FOUND;
 	}
 	if (status == STORE_OK && version == 0)
-		sqlite_cache_put(c, &sqlite_memory_shape, seen, key, STR_NULL, &m);
+		sqlite_cache_put(c, &row_memory, seen, key, STR_NULL, &m);
 	if (status == STORE_OK)
 		*ret = m;
 	return status;

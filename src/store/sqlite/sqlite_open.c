@@ -199,7 +199,7 @@ static void sqlite_close(struct store_conn *base)
 		sqlite3_finalize(c->statements[i].s);
 	sqlite3_close(c->db);
 	if (c->owns_cache)
-		sqlite_cache_free(c->cache);
+		row_cache_free(c->cache);
 	sqlite_lock_release(&c->lock);
 	free(c);
 }

@@ -66,11 +66,11 @@ static enum store_status forget_handoffs(struct store_conn *c, int64_t space, ui
 	int rc = s ? SQLITE_ROW : SQLITE_ERROR;
 
 	while (rc == SQLITE_ROW && (rc = sqlite3_step(s)) == SQLITE_ROW) {
-		sqlite_cache_change(c, &sqlite_handoff_shape, sqlite3_column_int64(s, 0), STR_NULL);
-		sqlite_cache_change(c, &sqlite_result_shape, sqlite3_column_int64(s, 0), STR_NULL);
+		sqlite_cache_change(c, &row_handoff, sqlite3_column_int64(s, 0), STR_NULL);
+		sqlite_cache_change(c, &row_result, sqlite3_column_int64(s, 0), STR_NULL);
 	}
 	sqlite3_reset(s);
-	sqlite_cache_change(c, &sqlite_handed_shape, sqlite_memory_key(space, num), STR_NULL);
+	sqlite_cache_change(c, &row_handed, sqlite_memory_key(space, num), STR_NULL);
 	return sqlite_status(c, rc);
 }
 
@@ -107,7 +107,7 @@ enum store_status sqlite_envelope_prune(struct store_conn *c, int64_t space, uin
 		status = sqlite_run_on(c, count, space, gone);
 	if (status != STORE_OK)
 		return status;
-	sqlite_cache_change(c, &sqlite_envelope_shape, sqlite_memory_key(space, num), STR_NULL);
+	sqlite_cache_change(c, &row_envelope, sqlite_memory_key(space, num), STR_NULL);
 	*ret_handoffs = gone;
 	return STORE_OK;
 }
@@ -198,6 +198,8 @@ enum store_status sqlite_pruned_handoff_put(struct store_conn *c, int64_t space,
 	sqlite3_bind_int64(s, 4, left->changed_at_ms - left->created_at_ms);
 	sqlite3_bind_int(s, 5, (int)left->state);
 	status = sqlite_run(c, s);
+	if (sqlite_of(c)->last_space == space && sqlite_of(c)->last_handoff < left->num)
+		sqlite_of(c)->last_handoff = left->num;
 	return status == STORE_OK ? sqlite_run_on(c, count, space, 1) : status;
 }
 

@@ -40,19 +40,19 @@ static const struct part {
 	const char *sql;
 	bool has_texts;
 	/* Of rows that are kept in memory, too: their kind, and the keys of those that go. */
-	const struct sqlite_shape *shape;
+	const struct row_shape *shape;
 	const char *keys;
 } parts[] = {
 	{"DELETE FROM result WHERE handoff IN (SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 "
 	 "LIMIT ?4)",
-	 true, &sqlite_result_shape, "SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 LIMIT ?4"},
-	{OF_KEYS("handoff"), false, &sqlite_handoff_shape,
+	 true, &row_result, "SELECT handoff FROM result WHERE handoff > ?2 AND handoff < ?3 LIMIT ?4"},
+	{OF_KEYS("handoff"), false, &row_handoff,
 	 "SELECT id FROM handoff WHERE id > ?2 AND id < ?3 LIMIT ?4"},
 	{"DELETE FROM receipt WHERE (envelope, memory, agent) IN (SELECT envelope, memory, agent FROM receipt "
 	 "WHERE envelope > ?2 AND envelope < ?3 LIMIT ?4)", PLAIN(false)},
 	{"DELETE FROM citation WHERE (envelope, memory) IN (SELECT envelope, memory FROM citation "
 	 "WHERE envelope > ?2 AND envelope < ?3 LIMIT ?4)", PLAIN(false)},
-	{OF_KEYS("envelope"), true, &sqlite_envelope_shape,
+	{OF_KEYS("envelope"), true, &row_envelope,
 	 "SELECT id FROM envelope WHERE id > ?2 AND id < ?3 LIMIT ?4"},
 	{"DELETE FROM waiver WHERE id IN (SELECT id FROM waiver WHERE task > ?2 AND task < ?3 LIMIT ?4)", PLAIN(true)},
 	{OF_KEYS("task"), PLAIN(false)},
@@ -65,7 +65,7 @@ static const struct part {
 	{OF_SPACE("reply"), PLAIN(true)},
 	{"DELETE FROM memory_version WHERE id IN (SELECT id FROM memory_version WHERE memory > ?2 AND memory < ?3 "
 	 "LIMIT ?4)", PLAIN(true)},
-	{OF_KEYS("memory"), false, &sqlite_memory_shape, "SELECT id FROM memory WHERE id > ?2 AND id < ?3 LIMIT ?4"},
+	{OF_KEYS("memory"), false, &row_memory, "SELECT id FROM memory WHERE id > ?2 AND id < ?3 LIMIT ?4"},
 	{"DELETE FROM subscriber WHERE (channel, agent) IN (SELECT s.channel, s.agent FROM channel c "
 	 "JOIN subscriber s ON s.channel = c.id WHERE c.space = ?1 LIMIT ?4)", PLAIN(false)},
 	{OF_SPACE("channel"), PLAIN(false)},

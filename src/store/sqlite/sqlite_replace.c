@@ -10,11 +10,13 @@
  *
  * The caller holds the lock of the data directory.
  */
+#include "base/mem.h"
 #include "store/sqlite/sqlite_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,15 +48,15 @@ static bool is_store(const char *path)
 	return stat(path, &st) == 0 && st.st_size > 0;
 }
 
-/* A name beside path that is free. Returns owned, for sqlite3_free. */
+/* A name beside path that is free. Returns owned. */
 static char *name_to_keep(const char *path)
 {
 	long long number = (long long)time(NULL);
 	struct stat st;
 	char *kept;
 
-	while (kept = sqlite3_mprintf("%s.before-restore-%lld", path, number), lstat(kept, &st) == 0) {
-		sqlite3_free(kept);
+	while (kept = mem_printf("%s.before-restore-%lld", path, number), lstat(kept, &st) == 0) {
+		free(kept);
 		number++;
 	}
 	return kept;
@@ -64,14 +66,14 @@ static char *name_to_keep(const char *path)
 
 static bool remove_beside(const char *path, const char *suffix)
 {
-	char *file = sqlite3_mprintf("%s%s", path, suffix);
+	char *file = mem_printf("%s%s", path, suffix);
 	bool ok = unlink(file) == 0 || errno == ENOENT;
 
-	sqlite3_free(file);
+	free(file);
 	return ok;
 }
 
-/* SQLite's result code; *ret_why is its sentence, for sqlite3_free. */
+/* SQLite's result code; *ret_why is its sentence, owned. */
 static int checkpoint(const char *path, char **ret_why)
 {
 	sqlite3 *db = NULL;
@@ -86,7 +88,7 @@ static int checkpoint(const char *path, char **ret_why)
 	}
 	if (rc == SQLITE_OK)
 		rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	*ret_why = rc == SQLITE_OK ? NULL : sqlite3_mprintf("%s", db ? sqlite3_errmsg(db) : "out of memory");
+	*ret_why = rc == SQLITE_OK ? NULL : mem_printf("%s", db ? sqlite3_errmsg(db) : "out of memory");
 	if (rc != SQLITE_OK && sqlite3_extended_errcode(db) == SQLITE_IOERR_DATA)
 		rc = SQLITE_CORRUPT;
 	sqlite3_close(db);
@@ -120,7 +122,7 @@ static bool fold_log(struct swap *s)
 		buf_printf(s->error, "cannot remove %s-wal: %s; the store was left as it is", s->path, strerror(errno));
 		ok = false;
 	}
-	sqlite3_free(why);
+	free(why);
 	return ok;
 }
 
@@ -132,15 +134,15 @@ static bool move_logs(const char *from, const char *to, struct buf *error)
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-		char *log = sqlite3_mprintf("%s%s", from, suffixes[i]);
-		char *aside = sqlite3_mprintf("%s%s", to, suffixes[i]);
+		char *log = mem_printf("%s%s", from, suffixes[i]);
+		char *aside = mem_printf("%s%s", to, suffixes[i]);
 
 		ok = rename(log, aside) == 0 || errno == ENOENT;
 		if (!ok)
 			buf_printf(error, "%scannot move %s to %s: %s", error->len ? "; " : "", log, aside,
 				   strerror(errno));
-		sqlite3_free(log);
-		sqlite3_free(aside);
+		free(log);
+		free(aside);
 	}
 	return ok;
 }
@@ -218,10 +220,10 @@ bool sqlite_replace(const char *path, const char *file, bool replace, struct buf
 			   path);
 		return false;
 	}
-	s.next = sqlite3_mprintf("%s.restore", path);
+	s.next = mem_printf("%s.restore", path);
 	s.kept = name_to_keep(path);
 	ok = swap(&s, file, there, ret_kept);
-	sqlite3_free(s.next);
-	sqlite3_free(s.kept);
+	free(s.next);
+	free(s.kept);
 	return ok;
 }

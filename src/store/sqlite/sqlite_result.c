@@ -11,7 +11,7 @@ enum store_status sqlite_result_put(struct store_conn *c, int64_t space, uint64_
 		"INSERT INTO result (handoff, result, gaps, input_tokens, form, memory) "
 		"VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (handoff) DO UPDATE SET result = ?2, gaps = ?3, "
 		"input_tokens = ?4, form = ?5, memory = ?6";
-	struct sqlite_result_place place = {result->form, result->memory};
+	struct row_result_place place = {result->form, result->memory};
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
@@ -23,7 +23,7 @@ enum store_status sqlite_result_put(struct store_conn *c, int64_t space, uint64_
 	sqlite3_bind_int64(s, 6, (int64_t)result->memory);
 	status = sqlite_run(c, s);
 	if (status == STORE_OK)
-		sqlite_cache_add(c, &sqlite_result_shape, sqlite_memory_key(space, handoff), &place);
+		sqlite_cache_add(c, &row_result, sqlite_memory_key(space, handoff), &place);
 	return status;
 }
 
@@ -72,8 +72,8 @@ enum store_status sqlite_result_get(struct store_conn *c, int64_t space, uint64_
 static void read_result_place(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	(void)arena;
-	*(struct sqlite_result_place *)ret =
-		(struct sqlite_result_place){sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1)};
+	*(struct row_result_place *)ret =
+		(struct row_result_place){sqlite3_column_int64(s, 0), (uint64_t)sqlite3_column_int64(s, 1)};
 }
 
 /* What is handed on with it (sqlite_result_hand_on) is not asked for here, so it changes nothing that is kept. */
@@ -82,16 +82,16 @@ enum store_status sqlite_result_find(struct store_conn *c, int64_t space, uint64
 	static const char sql[] = "SELECT form, memory FROM result WHERE handoff = ?1";
 	int64_t key = sqlite_memory_key(space, handoff);
 	uint64_t seen = sqlite_cache_seen(c);
-	struct sqlite_result_place place;
+	struct row_result_place place;
 	enum store_status status = STORE_OK;
 	sqlite3_stmt *s;
 
-	if (!sqlite_cache_get(c, &sqlite_result_shape, key, STR_NULL, NULL, &place)) {
+	if (!sqlite_cache_get(c, &row_result, key, STR_NULL, NULL, &place)) {
 		s = sqlite_statement(c, sql);
 		sqlite3_bind_int64(s, 1, key);
 		status = sqlite_read_one(c, s, read_result_place, NULL, &place);
 		if (status == STORE_OK)
-			sqlite_cache_put(c, &sqlite_result_shape, seen, key, STR_NULL, &place);
+			sqlite_cache_put(c, &row_result, seen, key, STR_NULL, &place);
 	}
 	if (status == STORE_OK)
 		*ret = (struct result_row){.form = (enum result_form)place.form, .memory = place.memory};

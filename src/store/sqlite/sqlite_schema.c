@@ -1,4 +1,4 @@
-/* The schema, and how a store gets from one to the next.
+/* The schema, as the steps from one to the next. sqlite_schema_version.c takes them.
  *
  * PRAGMA user_version holds the schema's number, PRAGMA application_id says that the file is ours. To change the
  * schema: append a step to `steps` and raise SQLITE_SCHEMA_NOW; never edit a step that was released. Each step runs in
@@ -10,8 +10,6 @@
  * text.
  */
 #include "store/sqlite/sqlite_internal.h"
-
-#include <stdio.h>
 
 /* The conditions of the indexes. The flags are sqlite_handoff.c's. */
 _Static_assert(HANDOFF_QUEUED == 0 && HANDOFF_ACKED == 4 && HANDOFF_PARKED == 6, "state = 0, state < 4, state = 6");
@@ -416,101 +414,28 @@ static const char step_15[] =
 	/* The number of the key by which a person was known; 0: by their own word. */
 	"ALTER TABLE waiver ADD COLUMN access_key INTEGER NOT NULL DEFAULT 0;";
 
+static const char step_16[] =
+	/* The number of the key that let in who did it; 0: none. It goes with the actor. */
+	"ALTER TABLE event ADD COLUMN access_key INTEGER NOT NULL DEFAULT 0;"
+	/* As step 14 has it, but for the event of a batch: that has the first of its memories as well as their range,
+	 * and may lose its actor with any of them. */
+	"DROP TRIGGER event_is_never_changed;"
+	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event WHEN new.actor IS NOT NULL OR "
+	"  new.access_key IS NOT 0 OR "
+	"  (new.id, new.space, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, new.value_1, "
+	"  new.value_2, new.agent, new.note) IS NOT (old.id, old.space, old.at, old.kind, old.handoff, old.envelope, "
+	"  old.memory, old.attempt, old.value_1, old.value_2, old.agent, old.note) OR NOT EXISTS (SELECT 1 "
+	"  FROM memory m WHERE m.forgotten_at > 0 AND (m.id = (old.space << 40 | old.memory) OR m.id BETWEEN "
+	"  (old.space << 40 | CAST(old.value_1 AS INTEGER)) AND (old.space << 40 | CAST(old.value_2 AS INTEGER)))) "
+	"BEGIN"
+	"  SELECT raise(ABORT, 'an event is never changed'); END;";
+
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
 	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11, step_12,
-	step_13, step_14, step_15,
+	step_13, step_14, step_15, step_16,
 };
 
-static bool pragma_int(sqlite3 *db, const char *sql, int *ret)
+const char *sqlite_schema_step(int to)
 {
-	sqlite3_stmt *s = NULL;
-	bool ok = sqlite3_prepare_v2(db, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW;
-
-	if (ok)
-		*ret = sqlite3_column_int(s, 0);
-	sqlite3_finalize(s);
-	return ok;
-}
-
-bool sqlite_schema_read(sqlite3 *db, int *ret_version, struct buf *error)
-{
-	const char *file = sqlite3_db_filename(db, "main");
-	int application = 0, version = 0, tables = 0, is_sealed = 1;
-
-	if (!pragma_int(db, "PRAGMA application_id", &application) ||
-	    !pragma_int(db, "PRAGMA user_version", &version) ||
-	    !pragma_int(db, "SELECT count(*) FROM sqlite_schema", &tables)) {
-		buf_printf(error, "%s cannot be read: ", file);
-		sqlite_damage_put(db, error);
-		return false;
-	}
-	if (application != SQLITE_APPLICATION_ID && (application != 0 || tables != 0)) {
-		buf_printf(error, "%s is a SQLite database, but not one of Memory Spine; it was left as it is", file);
-		return false;
-	}
-	if (version > SQLITE_SCHEMA_NOW) {
-		buf_printf(error,
-			   "%s has schema %d, which is newer than the schema %d that this binary (spine %s) knows; "
-			   "it was left as it is. Use the newer spine",
-			   file, version, SQLITE_SCHEMA_NOW, SPINE_VERSION);
-		return false;
-	}
-	/* Whether pages have seals is said by one byte: taken by its word alone, nothing would be verified any more. */
-	sqlite3_file_control(db, "main", SQLITE_VFS_IS_SEALED, &is_sealed);
-	if (version >= SQLITE_SCHEMA_SEALED && !is_sealed) {
-		buf_printf(error, "%s is damaged: its header says that pages have no checksums, and schema %d always "
-			   "has them", file, version);
-		return false;
-	}
-	*ret_version = version;
-	return true;
-}
-
-bool sqlite_schema_verify(sqlite3 *db, struct buf *error)
-{
-	int version;
-
-	if (!sqlite_schema_read(db, &version, error))
-		return false;
-	if (version < SQLITE_SCHEMA_NOW) {
-		buf_printf(error, "%s has schema %d, which is older than %d; start the server once to migrate it",
-			   sqlite3_db_filename(db, "main"), version,
-			   SQLITE_SCHEMA_NOW);
-		return false;
-	}
-	return true;
-}
-
-static bool run_step(sqlite3 *db, int to, struct buf *error)
-{
-	char after[128];
-	char *message = NULL;
-	bool ok;
-
-	snprintf(after, sizeof(after), "PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-		 SQLITE_APPLICATION_ID, to);
-	ok = sqlite3_exec(db, "BEGIN EXCLUSIVE", NULL, NULL, &message) == SQLITE_OK &&
-	     sqlite3_exec(db, steps[to - 1], NULL, NULL, &message) == SQLITE_OK &&
-	     sqlite3_exec(db, after, NULL, NULL, &message) == SQLITE_OK;
-	if (!ok) {
-		buf_printf(error, "the store could not be brought to schema %d: %s", to,
-			   message ? message : sqlite3_errmsg(db));
-		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-	}
-	sqlite3_free(message);
-	return ok;
-}
-
-bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error)
-{
-	int version;
-
-	if (!sqlite_schema_read(db, &version, error))
-		return false;
-	while (version < to) {
-		version++;
-		if (!run_step(db, version, error))
-			return false;
-	}
-	return true;
+	return steps[to - 1];
 }

@@ -26,8 +26,8 @@ enum store_status sqlite_space_create(struct store_conn *c, struct str name, int
 	if (status != STORE_OK)
 		return status;
 	*ret_id = sqlite_last_id(c);
-	sqlite_cache_change(c, &sqlite_guard_shape, *ret_id, STR_NULL);
-	sqlite_cache_change(c, &sqlite_locked_shape, *ret_id, STR_NULL);
+	sqlite_cache_change(c, &row_guard, *ret_id, STR_NULL);
+	sqlite_cache_change(c, &row_locked, *ret_id, STR_NULL);
 	return STORE_OK;
 }
 
@@ -43,6 +43,12 @@ enum store_status sqlite_space_count(struct store_conn *c, int64_t space, int64_
 	return sqlite_read_int(c, s, ret_memories);
 }
 
+static void read_guard(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(int64_t *)ret = sqlite_column_ruling(s, 0);
+}
+
 enum store_status sqlite_space_guard(struct store_conn *c, int64_t space, int64_t *ret_guard)
 {
 	static const char sql[] = "SELECT guard FROM space WHERE id = ?1";
@@ -50,19 +56,19 @@ enum store_status sqlite_space_guard(struct store_conn *c, int64_t space, int64_
 	enum store_status status;
 	sqlite3_stmt *s;
 
-	if (sqlite_cache_get(c, &sqlite_guard_shape, space, STR_NULL, NULL, ret_guard))
+	if (sqlite_cache_get(c, &row_guard, space, STR_NULL, NULL, ret_guard))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, space);
-	status = sqlite_read_int(c, s, ret_guard);
+	status = sqlite_read_one(c, s, read_guard, NULL, ret_guard);
 	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_guard_shape, seen, space, STR_NULL, ret_guard);
+		sqlite_cache_put(c, &row_guard, seen, space, STR_NULL, ret_guard);
 	return status;
 }
 
 enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, int64_t guard)
 {
-	sqlite_cache_change(c, &sqlite_guard_shape, space, STR_NULL);
+	sqlite_cache_change(c, &row_guard, space, STR_NULL);
 	return sqlite_run_on(c, "UPDATE space SET guard = ?2 WHERE id = ?1", space, guard);
 }
 
@@ -81,12 +87,12 @@ static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.keep = {sqlite3_column_int64(s, 4), sqlite3_column_int64(s, 5), sqlite3_column_int64(s, 6)},
 		.events_pruned = sqlite3_column_int64(s, 7),
 		.handoffs_pruned = sqlite3_column_int64(s, 8),
-		.guard = sqlite3_column_int64(s, 9),
+		.guard = sqlite_column_ruling(s, 9),
 		.bytes = sqlite3_column_int64(s, 10),
 		.agents = sqlite3_column_int64(s, 11),
 		.quota = {sqlite3_column_int64(s, 12), sqlite3_column_int64(s, 13), sqlite3_column_int64(s, 14),
 			  sqlite3_column_int64(s, 15), sqlite3_column_int64(s, 16)},
-		.trust_floor = (enum trust)sqlite3_column_int(s, 17),
+		.trust_floor = (enum trust)sqlite_column_ruling(s, 17),
 	};
 }
 

@@ -8,13 +8,13 @@ enum store_status sqlite_space_locked(struct store_conn *c, int64_t space, struc
 	enum store_status status;
 	sqlite3_stmt *s;
 
-	if (sqlite_cache_get(c, &sqlite_locked_shape, space, STR_NULL, arena, ret))
+	if (sqlite_cache_get(c, &row_locked, space, STR_NULL, arena, ret))
 		return STORE_OK;
 	s = sqlite_statement(c, sql);
 	sqlite3_bind_int64(s, 1, space);
 	status = sqlite_read_one(c, s, sqlite_read_str, arena, ret);
 	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_locked_shape, seen, space, STR_NULL, ret);
+		sqlite_cache_put(c, &row_locked, seen, space, STR_NULL, ret);
 	return status;
 }
 
@@ -23,7 +23,7 @@ enum store_status sqlite_space_set_locked(struct store_conn *c, int64_t space, s
 	static const char sql[] = "UPDATE space SET locked = ?2 WHERE id = ?1";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
-	sqlite_cache_change(c, &sqlite_locked_shape, space, STR_NULL);
+	sqlite_cache_change(c, &row_locked, space, STR_NULL);
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, locked);
 	return sqlite_run_change(c, s);
@@ -37,7 +37,7 @@ enum store_status sqlite_waiver_add(struct store_conn *c, int64_t space, struct 
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	enum store_status status;
 
-	sqlite_cache_change(c, &sqlite_waived_shape, 0, STR_NULL);
+	sqlite_cache_change(c, &row_waived, 0, STR_NULL);
 	sqlite3_bind_int64(s, 1, space);
 	sqlite_bind_str(s, 2, task);
 	sqlite_bind_str(s, 3, waiver->key);
@@ -68,11 +68,11 @@ static enum store_status has_any(struct store_conn *c, int64_t *ret)
 	uint64_t seen = sqlite_cache_seen(c);
 	enum store_status status;
 
-	if (sqlite_cache_get(c, &sqlite_waived_shape, 0, STR_NULL, NULL, ret))
+	if (sqlite_cache_get(c, &row_waived, 0, STR_NULL, NULL, ret))
 		return STORE_OK;
 	status = sqlite_read_int(c, sqlite_statement(c, sql), ret);
 	if (status == STORE_OK)
-		sqlite_cache_put(c, &sqlite_waived_shape, seen, 0, STR_NULL, ret);
+		sqlite_cache_put(c, &row_waived, seen, 0, STR_NULL, ret);
 	return status;
 }
 

@@ -34,21 +34,35 @@ char *store_part_of(const char *file)
 	return buf_take(&path);
 }
 
-/* Where the file system has no links, another file of the name can come between the look and the rename. */
+/* Where the file system has no links, another file of the name can come between the look and the rename. 0, or why not.
+ */
+static int give_name(const char *part, const char *file)
+{
+	if (!sqlite_sync_file(part, O_RDONLY))
+		return errno ? errno : EIO;
+	if (link(part, file) == 0) {
+		unlink(part);
+		return 0;
+	}
+	if (errno == EEXIST || access(file, F_OK) == 0)
+		return EEXIST;
+	return rename(part, file) == 0 ? 0 : errno;
+}
+
 bool store_place(const char *part, const char *file, struct buf *error)
 {
-	bool ok = sqlite_sync_file(part, O_RDONLY);
+	int why = give_name(part, file);
 
-	if (ok && link(part, file) == 0)
+	if (why) {
+		buf_printf(error, "cannot make %s: %s", file, strerror(why));
 		unlink(part);
-	else if (ok)
-		ok = errno != EEXIST && access(file, F_OK) != 0 && rename(part, file) == 0;
-	ok = ok && sqlite_sync_directory_of(file);
-	if (!ok) {
-		buf_printf(error, "cannot make %s: %s", file, strerror(access(file, F_OK) == 0 ? EEXIST : errno));
-		unlink(part);
+		return false;
 	}
-	return ok;
+	if (sqlite_sync_directory_of(file))
+		return true;
+	buf_printf(error, "%s is written, but its directory could not be synced (%s): after a power cut it may not be "
+		   "there. Look after the disk, remove the file and make it again", file, strerror(errno));
+	return false;
 }
 
 static enum store_status copy_into(struct store_conn *c, const char *file)

@@ -5,6 +5,7 @@ server that stops says why. shim.c, preloaded, makes the calls fail.
 
   server.py                           some calls of each kind, chosen by the seed 1
   server.py --calls N --seed N        at most so many
+  server.py --first N --every K       all of the first N, then each K-th; --from N goes on where a run was ended
   server.py --only memory             one kind
   server.py --only memory --at 77     one call
 
@@ -17,11 +18,9 @@ import argparse
 import errno
 import http.client
 import json
-import mmap
 import os
 import random
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -30,22 +29,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+import fault_shim  # noqa: E402
+from fault_shim import ACCEPT, Control  # noqa: E402
 from server import Server, StartError, binary, clean_environment  # noqa: E402
 
-CONTROL = struct.Struct("<6q")
 ANSWER_S = 20.0  # nobody waits longer; the longest wait asked for is 0
 REFUSALS = {503, 507}
-ACCEPT = 4  # as in shim.c
+SAID_EVERY = 250  # rounds of a long run
 
 
 @dataclass
 class Fault:
     name: str
-    kind: int  # as in shim.c
+    kind: int  # as in fault_shim.py
     error: int
     goes_on: bool = False  # nobody notices
     may_stay: bool = True
     may_stop: bool = False
+    first: int = 6  # so many are always among the calls that fail: what is made once comes first
+    starts: str = ""  # while the server starts: on an "empty" directory, or on a "filled" one
 
 
 FAULTS = [
@@ -63,29 +65,9 @@ FAULTS = [
     Fault("send-interrupted", 7, errno.EINTR, goes_on=True, may_stay=False),
     Fault("send-short", 7, 0, goes_on=True),
     Fault("memory", 8, errno.ENOMEM, may_stop=True, may_stay=False),
+    Fault("memory-first-start", 8, errno.ENOMEM, may_stop=True, may_stay=False, starts="empty"),
+    Fault("memory-start", 8, errno.ENOMEM, may_stop=True, may_stay=False, first=60, starts="filled"),
 ]
-
-
-class Control:
-    """What the server is told to let fail."""
-
-    def __init__(self, path: Path) -> None:
-        path.write_bytes(bytes(CONTROL.size))
-        self.file = path.open("r+b")
-        self.map = mmap.mmap(self.file.fileno(), CONTROL.size)
-
-    def arm(self, fault: Fault, at: int, stays: bool) -> None:
-        self.map[: CONTROL.size] = CONTROL.pack(fault.kind, fault.error, at, stays, 0, 0)
-
-    def disarm(self) -> tuple[int, int]:
-        """Returns how many calls there were, and how many of them failed."""
-        _, _, _, _, calls, hits = CONTROL.unpack(self.map[: CONTROL.size])
-        self.map[: CONTROL.size] = bytes(CONTROL.size)
-        return calls, hits
-
-    def close(self) -> None:
-        self.map.close()
-        self.file.close()
 
 
 @dataclass
@@ -226,25 +208,18 @@ def raw_get(client: Client, path: str) -> tuple[int, dict]:
 class Bench:
     def __init__(self, work: Path) -> None:
         self.work = work
-        self.library = work / "shim.so"
-        source = Path(__file__).resolve().with_name("shim.c")
-        subprocess.run(
-            [os.environ.get("CC", "cc"), "-O2", "-Wall", "-shared", "-fPIC", "-o", str(self.library), str(source), "-ldl"],
-            check=True,
-        )
+        self.library = fault_shim.build(work)
         self.rounds = 0
+        self.filled = Story()
 
     def play(self, fault: Fault, at: int, stays: bool) -> int:
         """One server, one fault. Returns how many calls of that kind there were."""
         self.rounds += 1
         data = self.work / f"data-{self.rounds}"
         control = Control(self.work / f"control-{self.rounds}")
-        server = Server(
-            data,
-            LD_PRELOAD=str(self.library),
-            FAULT_CONTROL=str(self.work / f"control-{self.rounds}"),
-            FAULT_ROOT=str(data),
-        ).wait_until_ready()
+        if fault.starts:
+            return self.play_start(fault, at, data, control)
+        server = Server(data, **control.environment(self.library, data)).wait_until_ready()
         story = Story()
         try:
             calls = self.play_on(server, control, fault, at, stays, story)
@@ -257,10 +232,45 @@ class Bench:
         shutil.rmtree(data)
         return calls
 
+    def play_start(self, fault: Fault, at: int, data: Path, control: Control) -> int:
+        """It fails while the server starts: it serves, or ends and says why; and the next one serves what was there."""
+        story = Story()
+        if fault.starts == "filled":
+            shutil.copytree(self.template(), data)
+            story = self.filled
+        control.arm(fault.kind, fault.error, at, False)
+        server = Server(data, **control.environment(self.library, data))
+        try:
+            try:
+                server.wait_until_ready()
+            except StartError:
+                pass
+            calls, _ = control.disarm()
+            if server.process.poll() is None and not server.url:
+                raise Wrong("the server neither serves nor ends")
+            self.end(server, fault)
+        finally:
+            if server.process.poll() is None:
+                server.kill()
+            control.close()
+        verify(data, story)
+        shutil.rmtree(data)
+        return calls
+
+    def template(self) -> Path:
+        """A store that was served, with what was told to its clients in self.filled."""
+        data = self.work / "filled"
+        if not data.exists():
+            server = Server(data).wait_until_ready()
+            tell(Client(server.address, self.filled))
+            server.kill()
+            (data / "server.json").unlink(missing_ok=True)
+        return data
+
     def play_on(self, server: Server, control: Control, fault: Fault, at: int, stays: bool, story: Story) -> int:
         client = Client(server.address, story)
         client.call("GET", "/healthz")  # the connection is there before anything fails
-        control.arm(fault, at, stays)
+        control.arm(fault.kind, fault.error, at, stays)
         tell(client)
         if not (stays and fault.kind == ACCEPT):
             client = Client(server.address, story)  # with a connection of its own
@@ -280,14 +290,20 @@ class Bench:
             server.kill()
         elif not fault.may_stop:
             raise Wrong(f"the server ended with {code}: {server.log_tail()}")
+        elif fault.starts and code == 1 and "spine: " in server.log_tail():
+            pass  # it could not be started, and said what was wanting
         elif not any(word in server.log_tail() for word in ("out of memory", "stopping")):
             raise Wrong(f"the server ended with {code}, and does not say why: {server.log_tail()}")
 
 
-def choose(calls: int, wanted: int, dice: random.Random) -> list[int]:
+def choose(fault: Fault, calls: int, options: argparse.Namespace, dice: random.Random) -> list[int]:
+    wanted = options.calls
+    if options.every:
+        return [at for at in range(options.begin, calls + 1) if at <= options.first or at % options.every == 0]
     if wanted == 0 or wanted >= calls:
         return list(range(1, calls + 1))
-    return [dice.randint(n * calls // wanted + 1, (n + 1) * calls // wanted) for n in range(wanted)]
+    first = range(1, min(calls, fault.first) + 1)
+    return sorted({*first, *(dice.randint(n * calls // wanted + 1, (n + 1) * calls // wanted) for n in range(wanted))})
 
 
 def try_one(bench: Bench, fault: Fault, at: int, stays: bool) -> bool:
@@ -304,6 +320,9 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--calls", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--every", type=int, default=0)
+    parser.add_argument("--from", type=int, default=1, dest="begin")
     parser.add_argument("--only")
     parser.add_argument("--at", type=int)
     parser.add_argument("--stays", action="store_true")
@@ -320,9 +339,11 @@ def main() -> int:
                 results.append(try_one(bench, fault, options.at, options.stays))
                 continue
             calls = bench.play(fault, 0, False)
-            places = choose(calls, options.calls, dice)
+            places = choose(fault, calls, options, dice)
             before = results.count(False)
-            for at in places:
+            for number, at in enumerate(places):
+                if number % SAID_EVERY == 0 and options.every:
+                    print(f"{fault.name}: at {at} of {calls}, {number} of {len(places)} done", flush=True)
                 results.append(try_one(bench, fault, at, False))
                 if fault.may_stay:
                     results.append(try_one(bench, fault, at, True))

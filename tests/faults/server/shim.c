@@ -2,22 +2,16 @@
  * (FAULT_CONTROL): the n-th call of a kind, once or from then on. FAULT_ROOT is the data directory.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
+#define INTERPOSE_MEMORY
+#include "interpose.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-/* The numbers are those of server.py. */
+/* The numbers are those of tests/fault_shim.py. */
 enum kind { NONE, STORE_WRITE, STORE_SYNC, STORE_OPEN, ACCEPT, SOCKET, SOCKET_READ, SOCKET_WRITE, MEMORY };
 
 struct control {
@@ -46,43 +40,26 @@ __attribute__((constructor)) static void begin(void)
 	unsetenv("LD_PRELOAD");		/* of those that the server starts */
 }
 
-static int strikes(enum kind kind)
+static bool strikes(enum kind kind)
 {
 	int64_t call;
 
 	if (control == NULL || control->kind != kind)
-		return 0;
+		return false;
 	call = atomic_fetch_add(&control->calls, 1) + 1;
-	if (control->at == 0 || call < control->at || (call > control->at && !control->stays))
-		return 0;
+	if (!call_fails((uint64_t)call, (uint64_t)control->at, control->stays))
+		return false;
 	atomic_fetch_add(&control->hits, 1);
 	errno = (int)control->error;
-	return 1;
+	return true;
 }
 
-static void *real(const char *name)
+static bool is_store(int fd)
 {
-	void *function = dlsym(RTLD_NEXT, name);
-
-	if (function == NULL)
-		abort();
-	return function;
+	return control && control->kind != NONE && fd_is_below(fd, root);
 }
 
-static int is_store(int fd)
-{
-	char link[64], path[4096];
-	ssize_t n;
-
-	if (control == NULL || control->kind == NONE)
-		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = readlink(link, path, sizeof(path) - 1);
-	path[n > 0 ? n : 0] = '\0';
-	return strncmp(path, root, strlen(root)) == 0;
-}
-
-static int is_socket(int fd)
+static bool is_socket(int fd)
 {
 	struct stat st;
 
@@ -100,16 +77,9 @@ ssize_t pwrite64(int fd, const void *data, size_t len, off64_t at)
 	return control->error ? -1 : next(fd, data, len > 1 ? len / 2 : len, at);
 }
 
-int fsync(int fd)
+static int sync_with(const char *name, int fd)
 {
-	int (*next)(int) = real("fsync");
-
-	return is_store(fd) && strikes(STORE_SYNC) ? -1 : next(fd);
-}
-
-int fdatasync(int fd)
-{
-	int (*next)(int) = real("fdatasync");
+	int (*next)(int) = real(name);
 
 	return is_store(fd) && strikes(STORE_SYNC) ? -1 : next(fd);
 }
@@ -119,28 +89,6 @@ static int open_with(const char *name, const char *path, int flags, mode_t mode)
 	int (*next)(const char *, int, ...) = real(name);
 
 	return control && strncmp(path, root, strlen(root)) == 0 && strikes(STORE_OPEN) ? -1 : next(path, flags, mode);
-}
-
-int open(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return open_with("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return open_with("open64", path, flags, mode);
 }
 
 /* --- Sockets --- */
@@ -233,21 +181,7 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 
 /* --- Memory --- */
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-void *malloc(size_t size)
+static bool memory_fails(void)
 {
-	return strikes(MEMORY) ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return strikes(MEMORY) ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return strikes(MEMORY) ? NULL : __libc_realloc(p, size);
+	return strikes(MEMORY);
 }

@@ -135,6 +135,43 @@ static void keys_are_listed_in_their_order_of_one_space_or_all(void **state)
 	assert_string_equal(list(t, STR("c"), 0, 8), "");
 }
 
+static void all_keys_of_a_space_are_revoked_and_no_others(void **state)
+{
+	struct temp_store *t = *state;
+	struct access_key_row lost = key(5, "a"), over = key(6, "a"), r;
+	int64_t count = 99;
+
+	add(t, 1, NULL);
+	add(t, 2, "a");
+	add(t, 3, "b");
+	add(t, 4, "a");
+	lost.revoked_at_ms = T0 + 1;
+	lost.revoked_why = STR("lost");
+	must(insert(t, &lost));
+	over.expires_at_ms = T0 + 2;
+	must(insert(t, &over));
+	must(store_begin(t->c));
+	must(store_access_keys_revoke(t->c, STR("a"), T0 + 3, STR("gone"), &count));
+	store_rollback(t->c);
+	must(store_access_key_get(t->c, 2, &t->arena, &r));
+	assert_int_equal(r.revoked_at_ms, 0);
+	must(store_begin(t->c));
+	must(store_access_keys_revoke(t->c, STR("a"), T0 + 3, STR("gone"), &count));
+	must(store_commit(t->c));
+	conformance_reopen(t);
+	assert_int_equal(count, 2);
+	for (uint64_t num = 1; num <= 6; num++) {
+		must(store_access_key_get(t->c, num, &t->arena, &r));
+		assert_int_equal(r.revoked_at_ms, num == 5 ? T0 + 1 : num == 1 || num == 3 ? 0 : T0 + 3);
+		if (r.revoked_at_ms)
+			assert_str(r.revoked_why, num == 5 ? "lost" : "gone");
+	}
+	must(store_begin(t->c));
+	must(store_access_keys_revoke(t->c, STR("a"), T0 + 4, STR("again"), &count));
+	must(store_commit(t->c));
+	assert_int_equal(count, 0);
+}
+
 static void keys_that_ended_go_and_their_numbers_do_not_come_back(void **state)
 {
 	struct temp_store *t = *state;
@@ -184,6 +221,7 @@ static const struct CMUnitTest access_keys[] = {
 	with_engine(a_key_is_kept_as_it_was_made),
 	with_engine(only_the_end_of_a_key_and_its_hashes_change),
 	with_engine(keys_are_listed_in_their_order_of_one_space_or_all),
+	with_engine(all_keys_of_a_space_are_revoked_and_no_others),
 	with_engine(keys_that_ended_go_and_their_numbers_do_not_come_back),
 	with_engine(a_reset_removes_all_and_opens),
 };

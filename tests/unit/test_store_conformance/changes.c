@@ -125,8 +125,11 @@ static void prune_replies(struct store_conn *c, uint64_t *random, struct buf *ou
 
 /* --- Envelopes --- */
 
+/* The number of one that was pruned is not given again. */
 static void add_envelope(struct store_conn *c, uint64_t *random, struct buf *out)
 {
+	uint64_t results[] = {some_num(random), some_num(random), some_num(random)};
+	struct pruned_envelope pruned;
 	struct envelope_row row = {
 		.space = some_space(random),
 		.num = some_num(random),
@@ -142,13 +145,16 @@ static void add_envelope(struct store_conn *c, uint64_t *random, struct buf *out
 		.summary = some_text(random),
 		.tokens = (int64_t)random_below(random, 9),
 		.begins_task = random_chance(random, 300),
+		.results = results,
+		.result_count = random_below(random, 4),
 	};
 
 	memset(row.digest, (int)random_below(random, 256), sizeof(row.digest));
 	if (row.has_body_digest)
 		memset(row.body_digest, (int)random_below(random, 256), sizeof(row.body_digest));
 	buf_puts(out, "add_envelope ");
-	show_status(out, store_envelope_insert(c, &row));
+	if (store_pruned_envelope(c, row.space, row.num, &pruned) == STORE_NOT_FOUND)
+		show_status(out, store_envelope_insert(c, &row));
 }
 
 static void add_receipt(struct store_conn *c, uint64_t *random, struct buf *out)
@@ -341,6 +347,7 @@ static void add_event(struct store_conn *c, uint64_t *random, struct buf *out)
 		.value = {(double)random_below(random, 10), (double)random_below(random, 20)},
 		.agent = some_text(random),
 		.actor = some_text(random),
+		.access_key = random_below(random, 3),
 		.note = some_text(random),
 	};
 
@@ -454,6 +461,7 @@ differential_op *const differential_changes[] = {
 	make_space, set_guard, set_locked, add_memory, add_memory, add_version, change_memory, keep_reply,
 	prune_replies, add_envelope, add_envelope, add_receipt, add_waiver, put_agent, delete_agent, put_target,
 	add_handoff, add_handoff, put_handoff, put_handoff, put_result, hand_on, add_event, add_event, put_alert,
-	put_channel, subscribe, put_route, refused,
+	put_channel, subscribe, put_route, refused, differential_prune_envelope, differential_put_pruned,
+	differential_unname_events, differential_leave_result, differential_set_space,
 };
 const size_t differential_change_count = sizeof(differential_changes) / sizeof(differential_changes[0]);

@@ -13,4 +13,9 @@ typedef void differential_op(struct store_conn *c, uint64_t *random, struct buf 
 extern differential_op *const differential_questions[], *const differential_changes[];
 extern const size_t differential_question_count, differential_change_count;
 
+/* pruning.c: some of these. */
+differential_op differential_prune_envelope, differential_put_pruned, differential_unname_events,
+	differential_leave_result, differential_set_space, differential_pruned,
+	differential_cited, differential_space_settings;
+
 #endif

@@ -132,6 +132,25 @@ static void the_highest_number_is_known_for_each_space(void **state)
 	assert_int_equal(last, 0);
 }
 
+static void envelopes_and_what_is_left_of_them_are_gone_through_in_order(void **state)
+{
+	static const uint64_t expected[] = {3, 5, 1ULL << 38, 1ULL << 39, 0};
+	struct temp_store *t = *state;
+	uint64_t num = 0;
+
+	add(t, t->space, 1ULL << 38, "task");
+	add(t, t->space, 3, "task");
+	add(t, temp_space(t, "other"), 4, "task");
+	must(store_begin(t->c));
+	must(store_pruned_envelope_put(t->c, t->space, &(struct pruned_envelope){.num = 5}));
+	must(store_pruned_envelope_put(t->c, t->space, &(struct pruned_envelope){.num = 1ULL << 39}));
+	must(store_commit(t->c));
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		must(store_envelope_next(t->c, t->space, num, &num));
+		assert_true(num == expected[i]);
+	}
+}
+
 /* --- Tasks ---------------------------------------------------------------------------------------- */
 
 static void the_envelopes_of_a_task_are_listed_in_order_and_in_pieces(void **state)
@@ -339,6 +358,7 @@ static void a_check_finds_nothing_wrong_with_them(void **state)
 }
 
 static const struct CMUnitTest envelopes[] = {
+	with_engine(envelopes_and_what_is_left_of_them_are_gone_through_in_order),
 	with_engine(an_envelope_comes_back_as_it_was_stored),
 	with_engine(an_unknown_envelope_is_not_found),
 	with_engine(a_taken_number_is_refused_and_nothing_changes),

@@ -53,7 +53,7 @@ static void a_filter_holds_what_it_says(void **state)
 	int64_t other = temp_space(t, "other");
 
 	add(t, (struct event_row){.handoff = 7, .envelope = 3, .actor = STR("ann")});				/* 1 */
-	add(t, (struct event_row){.handoff = 8, .envelope = 3, .actor = STR("ben")});				/* 2 */
+	add(t, (struct event_row){.handoff = 8, .envelope = 3, .actor = STR("ben"), .access_key = 7});		/* 2 */
 	add(t, (struct event_row){.handoff = 7, .envelope = 4, .space = other, .actor = STR("ann")});		/* 3 */
 	add(t, (struct event_row){.kind = KIND_RANGE, .memory = 10, .value = {10, 20}});			/* 4 */
 	add(t, (struct event_row){.kind = 23, .memory = 15, .value = {0, 99}});					/* 5 */
@@ -67,6 +67,8 @@ static void a_filter_holds_what_it_says(void **state)
 				 100, ROWS), "9 1");
 	assert_string_equal(page(t, (struct event_filter){.space = t->space, .envelope = 3}, 0, 100, ROWS), "1 2");
 	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1 3");
+	assert_string_equal(page(t, (struct event_filter){.access_key = 7}, 0, 100, ROWS), "2");
+	assert_string_equal(page(t, (struct event_filter){.access_key = 8}, 0, 100, ROWS), "");
 	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(23) | BIT(KIND_AGENT)}, 0, 100, ROWS), "5 6");
 	assert_string_equal(page(t, (struct event_filter){.kinds = BIT(63)}, 0, 100, ROWS), "");
 	assert_string_equal(page(t, (struct event_filter){.memory = 15, .range_kinds = BIT(KIND_RANGE)}, 0, 100,
@@ -204,20 +206,24 @@ static struct event_row event_at(struct temp_store *t, int64_t id)
 	return e;
 }
 
-static void events_of_a_forgotten_memory_lose_their_actor_and_nothing_else(void **state)
+static void events_of_a_forgotten_memory_lose_their_actor_and_key_and_nothing_else(void **state)
 {
 	struct temp_store *t = *state;
 	uint64_t num = temp_insert(t, t->space, "a"), other = temp_insert(t, t->space, "b");
-	struct event_row own = {.memory = num, .kind = 5, .actor = STR("ann"), .note = STR("n"), .at_ms = T0};
+	struct event_row own = {
+		.memory = num, .kind = 5, .actor = STR("ann"), .access_key = 7, .note = STR("n"), .at_ms = T0,
+	};
 	struct event_filter filter = {
 		.space = t->space, .kinds = BIT(5) | BIT(7), .memory = num, .range_kinds = BIT(7),
 	};
 	int64_t ids[] = {
 		add(t, own), add(t, (struct event_row){.memory = other, .kind = 5, .actor = STR("bob")}),
 		add(t, (struct event_row){.memory = num, .kind = 6, .actor = STR("eve")}),
-		add(t, (struct event_row){.kind = 7, .value = {(double)num, (double)other}, .actor = STR("ann")}),
+		/* A batch has its first memory as well as the range: here another one of it is forgotten. */
+		add(t, (struct event_row){.memory = other, .kind = 7, .value = {(double)num, (double)other},
+					  .actor = STR("ann")}),
 		add(t, (struct event_row){.kind = 7, .value = {(double)other, 99}, .actor = STR("bob")}),
-		add(t, own),
+		add(t, own), add(t, (struct event_row){.memory = num, .kind = 5, .access_key = 8}),
 	};
 	struct event_row e;
 
@@ -226,6 +232,7 @@ static void events_of_a_forgotten_memory_lose_their_actor_and_nothing_else(void 
 	must(store_events_unname(t->c, &filter, 0, ids[4]));
 	store_rollback(t->c);
 	assert_str(event_at(t, ids[0]).actor, "ann");
+	assert_int_equal(event_at(t, ids[0]).access_key, 7);
 	must(store_begin(t->c));
 	must(store_memory_forget(t->c, t->space, num, T0 + 1));
 	must(store_events_unname(t->c, &filter, 0, ids[4]));
@@ -233,16 +240,23 @@ static void events_of_a_forgotten_memory_lose_their_actor_and_nothing_else(void 
 	conformance_reopen(t);
 	e = event_at(t, ids[0]);
 	assert_null(e.actor.p);
+	assert_int_equal(e.access_key, 0);
 	assert_true(e.memory == num && e.kind == 5 && e.at_ms == T0 && str_is(e.note, "n"));
 	assert_str(event_at(t, ids[1]).actor, "bob");
 	assert_str(event_at(t, ids[2]).actor, "eve");
 	assert_null(event_at(t, ids[3]).actor.p);
 	assert_str(event_at(t, ids[4]).actor, "bob");
 	assert_str(event_at(t, ids[5]).actor, "ann");
+	assert_int_equal(event_at(t, ids[5]).access_key, 7);
+	assert_int_equal(event_at(t, ids[6]).access_key, 8);
+	must(store_begin(t->c));
+	must(store_events_unname(t->c, &filter, 0, ids[6]));
+	must(store_commit(t->c));
+	assert_int_equal(event_at(t, ids[6]).access_key, 0);
 }
 
 static const struct CMUnitTest events[] = {
-	with_engine(events_of_a_forgotten_memory_lose_their_actor_and_nothing_else),
+	with_engine(events_of_a_forgotten_memory_lose_their_actor_and_key_and_nothing_else),
 	with_engine(events_of_a_transaction_are_read_within_it),
 	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
 	with_engine(a_filter_holds_what_it_says),

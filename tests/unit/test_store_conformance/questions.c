@@ -426,6 +426,8 @@ QUESTION(event_pages)
 	f.range_kinds = random_chance(random, 500) ? random_next(random) : 0;
 	if (random_chance(random, 200))
 		f.actor = some_name(random);
+	if (random_chance(random, 200))
+		f.access_key = random_below(random, 3);
 	if (random_chance(random, 300))
 		f.name = some_name(random);
 	f.agent_kinds = random_next(random);
@@ -480,6 +482,6 @@ differential_op *const differential_questions[] = {
 	spaces, memories, memories, replies, envelopes, links, waivers, tasks, board, receipts, agents, holders,
 	targets, queues, handoff,
 	handoffs, handoffs, handoffs, results, events, event_pages, event_pages, event_pages, alerts, channels,
-	subscribers, routes,
+	subscribers, routes, differential_pruned, differential_cited, differential_space_settings,
 };
 const size_t differential_question_count = sizeof(differential_questions) / sizeof(differential_questions[0]);

@@ -107,6 +107,29 @@ static void the_oldest_reply_is_the_one_that_was_kept_first(void **state)
 	must(store_commit(t->c));
 }
 
+/* A clock may go back. Of the first ones only those that are old enough go. */
+static void replies_go_in_the_order_in_which_they_were_kept(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t at_ms;
+
+	put_reply(t, t->space, "a", "a", T0 + 5, NULL, 0);
+	put_reply(t, t->space, "b", "b", T0 + 9, NULL, 0);
+	put_reply(t, t->space, "c", "c", T0 + 1, NULL, 0);
+	put_reply(t, t->space, "d", "d", T0 + 2, NULL, 0);
+	must(store_reply_oldest(t->c, &at_ms));
+	assert_int_equal(at_ms, T0 + 5);
+	must(store_begin(t->c));
+	must(store_reply_prune(t->c, T0 + 6, 3));
+	must(store_commit(t->c));
+	assert_false(has_reply(t, t->space, "a"));
+	assert_true(has_reply(t, t->space, "b"));
+	assert_false(has_reply(t, t->space, "c"));
+	assert_true(has_reply(t, t->space, "d"));
+	must(store_reply_oldest(t->c, &at_ms));
+	assert_int_equal(at_ms, T0 + 9);
+}
+
 static void forgetting_a_memory_empties_the_reply_that_told_of_it(void **state)
 {
 	struct temp_store *t = *state;
@@ -198,6 +221,7 @@ static const struct CMUnitTest replies[] = {
 	with_engine(a_reply_put_again_replaces_the_old_one),
 	with_engine(old_replies_are_pruned_the_oldest_first_and_a_few_at_a_time),
 	with_engine(the_oldest_reply_is_the_one_that_was_kept_first),
+	with_engine(replies_go_in_the_order_in_which_they_were_kept),
 	with_engine(forgetting_a_memory_empties_the_reply_that_told_of_it),
 	with_engine(a_reply_that_tells_of_the_forgotten_is_kept_empty),
 	with_engine(several_replies_may_tell_of_a_memory),

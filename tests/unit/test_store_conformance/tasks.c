@@ -377,6 +377,61 @@ static void an_agent_that_was_deleted_is_in_no_list_and_has_its_id_again(void **
 	conformance_check(t);
 }
 
+/* Above what an engine reads at once: pages of some hundred rows. */
+enum { LONG = 600 };
+
+/* Of the first and the last one alone the task and the handoff say so. */
+static void fill_long(struct temp_store *t, int64_t agent)
+{
+	must(store_begin(t->c));
+	for (uint64_t num = 1; num <= LONG; num++) {
+		bool is_edge = num == 1 || num == LONG;
+		struct envelope_row row = {.space = t->space, .num = num, .created_at_ms = T0, .body = STR("{}"),
+					   .summary = is_edge ? STR("at the Edge") : STR("within"),
+					   .task = arena_printf(&t->arena, "t%d", (int)num)};
+		struct handoff_row h = new_handoff(t->space, num, agent);
+		struct event_row event = {.space = t->space, .at_ms = T0, .kind = 1};
+
+		must(store_envelope_insert(t->c, &row));
+		h.reason = row.summary;
+		must(store_handoff_insert(t->c, &h));
+		event.handoff = h.num;
+		/* Many events of one task, and one of another behind them. */
+		event.envelope = num == 1 ? 1 : 2;
+		must(store_event_add(t->c, &event));
+	}
+	must(store_commit(t->c));
+}
+
+static void a_long_list_is_gone_through_to_its_end(void **state)
+{
+	struct temp_store *t = *state;
+	struct handoff_filter filter = {.space = t->space, .reason = STR("edge")};
+	struct handoff_row rows[3];
+	struct task_place places[3];
+	int64_t fit = 0;
+	size_t count = 0;
+	bool more = true;
+
+	fill_long(t, agent_id(t, t->space, "ann"));
+	must(store_tasks_matching(t->c, t->space, STR("edge"), LONG, 3, places, &count, &more));
+	assert_string_equal(named(t, places, count), "t600 t1");
+	assert_false(more);
+	must(store_tasks_matching(t->c, t->space, STR("edge"), LONG - 1, 3, places, &count, &more));
+	assert_string_equal(named(t, places, count), "t600");
+	assert_true(more);
+	assert_string_equal(changed(t, 0, 0, 10, NULL), "t2 t1");
+	for (int newest = 0; newest < 2; newest++) {
+		filter.newest_first = newest;
+		must(store_handoffs(t->c, &filter, 0, 3, &t->arena, rows, &count));
+		assert_int_equal(count, 2);
+		assert_int_equal(rows[newest].num, 1);
+		assert_int_equal(rows[1 - newest].num, LONG);
+	}
+	must(store_handoffs_count(t->c, &filter, &fit));
+	assert_int_equal(fit, 2);
+}
+
 static const struct CMUnitTest tasks[] = {
 	with_engine(a_task_is_known_by_the_words_of_its_newest_envelope),
 	with_engine(the_handoff_that_decides_is_the_parked_then_the_taken_then_the_queued_one),
@@ -388,5 +443,6 @@ static const struct CMUnitTest tasks[] = {
 	with_engine(lists_of_handoffs_are_filtered_by_task_reason_and_age_and_counted),
 	with_engine(a_queue_is_listed_in_its_order_behind_any_place),
 	with_engine(an_agent_that_was_deleted_is_in_no_list_and_has_its_id_again),
+	with_engine(a_long_list_is_gone_through_to_its_end),
 };
 CONFORMANCE_PART(tasks);

@@ -1,0 +1,41 @@
+/* The nodes of a cluster, and who owns what. */
+#include "api/describe/descriptions.h"
+#include "api/describe/shapes.h"
+
+static const struct field node_fields[] = {
+	DOC_TEXT("id", 0, 0, "Another one at each start."),
+	DOC_TEXT("url", 0, 0, "Where the other nodes reach it."),
+	DOC_TEXT("version", 0, 0, "Of the server."),
+	DOC_ENUM("state", &words_node_state, 0,
+		 "leaving: it stops, and gives everything away; gone: its lease is over."),
+	COUNT("lease_left_ms", "How long its lease lasts yet, as this node knows it."),
+	DOC_INT("clock_offset_ms", NO_MIN, NO_MAX,
+		"So much the database's clock is ahead of the machine's, as the node has said it."),
+	COUNT("shards", "That it owns."),
+	FIELDS_END,
+};
+static const struct shape node = {.name = "ClusterNode", .fields = node_fields};
+
+static const struct field shard_fields[] = {
+	DOC_INT("shard", 0, 63, "Its number; a space belongs to one by its name."),
+	DOC_TEXT("owner", 0, 0, "The node; null: nobody.", NULLABLE),
+	DOC_INT("epoch", 0, NO_MAX, "Grows with each owner."),
+	DOC_ENUM("state", &words_shard_state, 0,
+		 "open: it is this node's, and in its memory; owned: another node's; moving: from one to another; "
+		 "idle: it has no space, and nobody's until it is asked for; none: it has spaces, and no owner. Their "
+		 "requests are answered 503 until a node takes it."),
+	FIELDS_END,
+};
+static const struct shape shard = {.name = "ClusterShard", .fields = shard_fields};
+
+const struct description describe_cluster = {
+	.id = "readCluster", .tag = "server", .scope = SCOPE_ADMIN, .is_of_all = true,
+	.summary = "The nodes over one database, and which of them owns which spaces",
+	.says = "As the node that answers has seen it in the last second. A server that has its store for itself is "
+		"its own only node, and has no shards.",
+	.takes = TAKES_NO_SPACE,
+	ANSWERS(ANSWER(200, "The cluster.", OUTPUT(
+		DOC_TEXT("node", 0, 0, "The one that answers."),
+		DOC_SHAPES("nodes", 0, &node, "In the order of their ids."),
+		DOC_SHAPES("shards", 0, &shard, "In their order.")))),
+};

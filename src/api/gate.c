@@ -1,0 +1,66 @@
+#include "api/gate.h"
+
+#include "net/http.h"
+
+enum { RETRY_MS = 1000 };
+
+enum problem_code gate_refuse(struct problem *problem, const char *why)
+{
+	*problem = (struct problem){0};
+	problem_set(problem, P_NO_OWNER, NULL, "%s; nothing was done: ask again in a moment", why);
+	problem->retry_after_ms = RETRY_MS;
+	return problem->code;
+}
+
+/* Whether it was committed, or not, is known from the database, or is said not to be known. */
+static bool is_of_database(const struct op *op)
+{
+	switch (op->problem.code) {
+	case P_OK:
+		return op->kind && op->kind->run && !op->is_answered && !op->is_replayed && !op->wait.is_over;
+	case P_OUTCOME_UNKNOWN:
+	case P_STORE_FAILED:
+	case P_STORE_BUSY:
+	case P_STORE_FULL:
+	case P_INTERNAL:
+	case P_NO_OWNER:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A sender that waited: the handoff is kept, and the same request with its key goes on at the new owner. */
+static void say_moved(const struct api *api, struct op *op)
+{
+	uint64_t handoff = op->problem.handoff;
+
+	if (op->problem.code != P_DRAINING || http_server_is_draining(api->http))
+		return;
+	gate_refuse(&op->problem, "the space moves to another node");
+	op->problem.handoff = handoff;
+}
+
+/* A node's store is in a database. */
+static void say_away(struct op *op)
+{
+	int64_t retry_ms = op->problem.retry_after_ms;
+
+	if (op->problem.code != P_STORE_BUSY)
+		return;
+	problem_set(&op->problem, P_STORE_BUSY, NULL, "the database does not answer just now; nothing was stored");
+	op->problem.retry_after_ms = retry_ms;
+}
+
+bool gate_pass(const struct api *api, struct op *op)
+{
+	if (api->node == NULL)
+		return true;
+	say_moved(api, op);
+	say_away(op);
+	if (is_of_database(op) || api_may_answer(api))
+		return true;
+	op->is_replayed = false;
+	gate_refuse(&op->problem, "this node's lease is over, or its part of the spaces has another owner");
+	return false;
+}

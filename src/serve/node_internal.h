@@ -1,0 +1,156 @@
+/* What the files of the node share. Nobody else includes this. */
+#ifndef SPINE_SERVE_NODE_INTERNAL_H
+#define SPINE_SERVE_NODE_INTERNAL_H
+
+#include "api/http/cluster_front.h"
+#include "core/cluster/lease.h"
+#include "core/cluster/ownership.h"
+#include "core/cluster/shard.h"
+#include "serve/db_clock.h"
+#include "serve/node.h"
+#include "store/cluster.h"
+
+#include <pthread.h>
+
+/* JOBS: parts that are opened or closed at a time. GIVE: that are given away at a time to a node that joins.
+ * CLOSE_MS: how long a part that closes waits for its requests; those that take longer find it lost.
+ * WAIT_MS: how long a request waits for its shard. RETRY_MS: until a shard that could not be opened is tried again. */
+enum {
+	NODE_JOBS = 6, NODE_GIVE_MAX = 4, NODE_CLOSE_MS = 2000, NODE_WAIT_MS = 3000, NODE_RETRY_MS = 500,
+	NODE_ID_SIZE = 24,
+};
+
+#define NODE_MS_NS INT64_C(1000000)
+
+enum node_shard_state {
+	NODE_NONE,			/* no part is open */
+	NODE_OPENING,
+	NODE_OPEN,
+	NODE_CLOSING,			/* and then it may have to be given */
+};
+
+/* A part of a shard, with those who use it. */
+struct node_part {
+	struct node *node;
+	struct part *part;
+	int shard;
+	int64_t opened_ns;		/* CLOCK_BOOTTIME */
+	size_t requests;		/* that it has; guarded by the node's lock */
+	bool is_given_away;		/* it closes because the shard goes elsewhere, and the node must say so */
+	struct node_part *next;		/* of those that linger */
+};
+
+/* A request that waits for its shard; in its arena. */
+struct node_waiter {
+	struct node_waiter *next;
+	struct node *node;
+	int thread;
+	int64_t until_ns;
+	void (*go_on)(void *arg, bool is_open);
+	void *arg;
+	bool is_open;
+};
+
+struct node_shard {
+	enum node_shard_state state;
+	struct node_part *part;
+	struct node_waiter *waiters;
+	int64_t not_before_ns;		/* it could not be opened: tried again then */
+	bool is_to_give;		/* closed, and still ours */
+	int best;			/* which node of the view should own it; -1: none */
+	int owner;			/* which one does; -1: nobody who is in the view */
+};
+
+/* How everything was when it was seen last. */
+struct node_view {
+	struct arena arena;
+	struct cluster_view all;
+	int64_t asked_ns;
+	int me;				/* its place among the nodes; -1: it is not there */
+};
+
+struct node_job {
+	struct node_job *next;
+	int shard;
+	struct node_part *part;		/* to be closed; NULL: the shard is to be opened */
+	bool is_end;			/* it has lingered, and nobody uses it any more */
+};
+
+struct node {
+	struct node_config config;
+	const struct log *log;
+	char id[NODE_ID_SIZE];
+	struct part_shared *shared;
+	struct cluster_node_api api;
+	struct http_pass_files files;
+	struct cluster_front *front;
+	struct part *own;		/* about no space */
+	struct db_clock clock;
+	_Atomic int64_t lease_until_ns;	/* when answers from memory must not leave any more */
+
+	/* The control thread's own. */
+	struct store_cluster *cluster;
+	struct store_conn *keys;	/* what keys are read with; NULL: it could not be opened yet */
+	int64_t keys_version;
+	struct lease lease;
+	bool is_unreachable, is_doubtful;	/* the log says so */
+	bool has_left;
+	pthread_t control;
+	int wake_fd;
+
+	pthread_mutex_t lock;		/* guards what follows */
+	pthread_cond_t changed;		/* a shard's state, a part's requests, a job */
+	struct node_shard shards[SHARDS];
+	struct node_view *view;		/* NULL: nothing was seen yet */
+	struct node_part *lingering;	/* given or lost, but still used by requests */
+	struct node_job *jobs, **jobs_end;
+	uint64_t losses;		/* how often everything was lost */
+	uint64_t opened;		/* how many parts were */
+	bool is_started, is_leaving, is_stopping;
+	pthread_t workers[NODE_JOBS];
+};
+
+/* Any thread: reads what is committed in the shard, whoever owns it. Returns owned; NULL and a sentence in *error. */
+struct store_conn *node_open_to_read(const struct node *n, int shard, struct buf *error);
+/* Any thread: the control thread looks at once. */
+void node_wake(struct node *n);
+/* Any thread: answers from memory may leave now. */
+bool node_has_lease(const struct node *n);
+
+/* --- node_control.c --- */
+
+void *node_control_main(void *node);
+/* Before the thread runs: the first renewal. */
+bool node_join(struct node *n, struct buf *error);
+
+/* --- node_jobs.c --- */
+
+void *node_jobs_main(void *node);
+/* All with the lock held. */
+void node_begin_open(struct node *n, int shard);
+/* is_lost: somebody else has it, or may have. */
+void node_begin_close(struct node *n, int shard, bool is_lost);
+/* Everything is lost, what is being opened included. */
+void node_lose_all(struct node *n);
+/* Those who wait go on. */
+void node_go_on(struct node *n, struct node_shard *s, bool is_open);
+/* What has lingered and is used by nobody any more is ended. */
+void node_end_lingering(struct node *n);
+/* When no thread runs any more. */
+void node_free_parts(struct node *n);
+
+/* --- node_place.c --- */
+
+/* With the lock held: should this node have the shard, as far as it knows? */
+bool node_is_mine(const struct node *n, int shard);
+void node_find(void *node, int shard, struct http_req *req, void (*go_on)(void *arg, bool is_open), void *arg,
+	       struct cluster_place *ret);
+size_t node_hold(void *node, struct cluster_part ret[CLUSTER_PARTS_MAX]);
+void node_release(void *node, const struct cluster_part *part);
+uint64_t node_shards_with_spaces(void *node);
+struct store_conn *node_read_shard(void *node, int shard);
+const char *node_trouble(void *node);
+void node_count(void *node, struct cluster_figures *ret);
+void node_put(void *node, struct json_writer *w);
+
+#endif

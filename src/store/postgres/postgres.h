@@ -1,0 +1,12 @@
+/* The engine on PostgreSQL: one shard of a database. */
+#ifndef SPINE_STORE_POSTGRES_H
+#define SPINE_STORE_POSTGRES_H
+
+#include "store/store.h"
+
+/* The address is one of libpq's ("postgres://user@host:5432/name?…"), and "#12" behind it names the shard; without it
+ * it is the first, 0. See store_open. */
+struct store_conn *postgres_open(const char *address, enum store_mode mode, struct buf *error);
+bool postgres_is_missing(const char *address);
+
+#endif

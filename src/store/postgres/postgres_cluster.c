@@ -1,0 +1,397 @@
+/* The session of a node, with which it renews its lease and sees who owns what: store/cluster.h. */
+#include "store/cluster.h"
+
+#include "base/clock.h"
+#include "store/postgres/postgres_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The lease is five seconds long, and renewed each second: an answer that takes longer comes too late. */
+enum { CLUSTER_ANSWER_MAX_MS = 3000 };
+
+struct store_cluster {
+	char *url;
+	char *id, *node_url, *version;
+	char protocol[24];
+	struct postgres_session *session;	/* NULL: it broke */
+	bool is_leaving;
+	char error[256];
+};
+
+const char *store_cluster_error(const struct store_cluster *c)
+{
+	return c->error;
+}
+
+static char *copy(struct str text)
+{
+	char *copy = mem_alloc(text.n + 1);
+
+	memcpy(copy, text.p, text.n);
+	copy[text.n] = '\0';
+	return copy;
+}
+
+/* --- The session --- */
+
+static enum store_status lost(struct store_cluster *c)
+{
+	if (c->session)
+		snprintf(c->error, sizeof(c->error), "the connection to PostgreSQL broke: %.180s",
+			 *PQerrorMessage(c->session->db) ? PQerrorMessage(c->session->db) : "it does not answer");
+	postgres_session_close(c->session);
+	c->session = NULL;
+	return STORE_BUSY;
+}
+
+static bool listens(struct store_cluster *c)
+{
+	PGresult *result = postgres_ask(c->session->db, "LISTEN spine", 0, NULL, CLUSTER_ANSWER_MAX_MS);
+	bool is_done = postgres_is_good(result);
+
+	PQclear(result);
+	return is_done;
+}
+
+static bool connect_now(struct store_cluster *c, struct buf *error)
+{
+	c->session = postgres_session_open(c->url, error);
+	if (c->session && listens(c))
+		return true;
+	postgres_session_close(c->session);
+	c->session = NULL;
+	return false;
+}
+
+static enum store_status ready(struct store_cluster *c)
+{
+	struct buf error;
+
+	if (c->session)
+		return STORE_OK;
+	buf_init(&error, 4096);
+	if (!connect_now(c, &error))
+		snprintf(c->error, sizeof(c->error), "%.*s", (int)sizeof(c->error) - 1, buf_str(&error).p);
+	buf_release(&error);
+	return c->session ? STORE_OK : STORE_BUSY;
+}
+
+/* What was asked for did not work. A session that says so may be tried again, unless its server takes no writes. */
+static enum store_status refused(struct store_cluster *c, const PGresult *result)
+{
+	const char *words = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	if (result == NULL || code == NULL)
+		return lost(c);
+	snprintf(c->error, sizeof(c->error), "%.200s (PostgreSQL code %.5s)", words ? words : "no answer", code);
+	postgres_session_close(c->session);
+	c->session = NULL;
+	return STORE_BUSY;
+}
+
+/* A function of the schema, for this node. */
+static enum store_status call(struct store_cluster *c, const char *sql, const char *const *values, int count, bool *ret)
+{
+	enum store_status status = ready(c);
+	PGresult *result;
+
+	if (status != STORE_OK)
+		return status;
+	result = postgres_ask(c->session->db, sql, count, values, CLUSTER_ANSWER_MAX_MS);
+	if (!postgres_is_good(result))
+		status = refused(c, result);
+	else
+		*ret = PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
+	PQclear(result);
+	return status;
+}
+
+/* --- The view --- */
+
+static int64_t int_of(const PGresult *r, int row, int column)
+{
+	return strtoll(PQgetvalue(r, row, column), NULL, 10);
+}
+
+static struct str str_at(const PGresult *r, int row, int column, struct arena *arena)
+{
+	struct str text = {PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+
+	return PQgetisnull(r, row, column) ? STR_NULL : arena_str(arena, text);
+}
+
+static void read_shards(const PGresult *r, struct arena *arena, struct cluster_view *ret)
+{
+	for (int i = 0; i < STORE_SHARDS; i++)
+		ret->shards[i] = (struct cluster_shard_row){.shard = i};
+	for (int i = 0; i < PQntuples(r); i++) {
+		int shard = (int)int_of(r, i, 0);
+
+		ret->shards[shard] = (struct cluster_shard_row){
+			.shard = shard, .epoch = int_of(r, i, 1), .owner = str_at(r, i, 2, arena),
+			.has_spaces = *PQgetvalue(r, i, 3) == 't',
+		};
+	}
+}
+
+static void read_nodes(const PGresult *r, struct arena *arena, struct cluster_view *ret)
+{
+	size_t count = (size_t)PQntuples(r);
+
+	ret->nodes = arena_calloc(arena, count ? count : 1, sizeof(*ret->nodes));
+	ret->node_count = count;
+	for (int i = 0; i < (int)count; i++) {
+		int64_t left_ms = int_of(r, i, 3);
+
+		ret->nodes[i] = (struct cluster_node_row){
+			.id = str_at(r, i, 0, arena), .url = str_at(r, i, 1, arena),
+			.version = str_at(r, i, 2, arena), .is_live = left_ms > 0,
+			.lease_left_ms = left_ms > 0 ? left_ms : 0, .is_leaving = *PQgetvalue(r, i, 4) == 't',
+			.started_at_ms = int_of(r, i, 5), .clock_offset_ms = int_of(r, i, 6),
+			.protocol = int_of(r, i, 7),
+		};
+	}
+}
+
+/* "0aff…": bytes. */
+static struct str bytes_of(const char *hex, struct arena *arena)
+{
+	size_t n = strlen(hex) / 2;
+	char *bytes = arena_alloc(arena, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		bytes[i] = (char)(str_hex_digit(hex[2 * i]) << 4 | str_hex_digit(hex[2 * i + 1]));
+	return (struct str){bytes, n};
+}
+
+static void read_cluster(const PGresult *r, struct arena *arena, struct cluster_view *ret)
+{
+	if (PQntuples(r) != 1)
+		return;
+	ret->db_now_ms = int_of(r, 0, 0);
+	ret->keys_version = int_of(r, 0, 1);
+	ret->secret = bytes_of(PQgetvalue(r, 0, 2), arena);
+}
+
+static void ignore_answer(const PGresult *r, struct arena *arena, struct cluster_view *ret)
+{
+	(void)r;
+	(void)arena;
+	(void)ret;
+}
+
+/* What leaves together, as one transaction. The lease is renewed first: from then on its row is locked. */
+static const struct question {
+	const char *sql;
+	bool is_of_node;		/* has the parameters */
+	void (*read)(const PGresult *r, struct arena *arena, struct cluster_view *ret);
+} questions[] = {
+	{"SELECT renew($1, $2, $3, $4, $5, $6)", true, ignore_answer},
+	{"SELECT s.shard, s.epoch, s.owner, EXISTS (SELECT FROM space p WHERE p.shard = s.shard) FROM shard s "
+	 "WHERE s.shard BETWEEN 0 AND 63", false, read_shards},
+	{"SELECT id, url, version, lease_until - now_ms(), is_leaving, started_at, clock_offset, protocol "
+	 "FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", false, read_nodes},
+	{"SELECT now_ms(), m.version, encode(c.secret, 'hex') FROM cluster c, access_mode m WHERE m.shard = 0", false,
+	 read_cluster},
+};
+enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
+_Static_assert(STORE_SHARDS == 64 && STORE_NODES_MAX == 1024, "BETWEEN 0 AND 63, LIMIT 1024");
+
+static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
+{
+	PGconn *db = c->session->db;
+	char offset[24];
+	const char *const values[] = {c->id, c->node_url, c->version, c->protocol, c->is_leaving ? "t" : "f", offset};
+	bool is_sent = PQenterPipelineMode(db);
+
+	snprintf(offset, sizeof(offset), "%lld", (long long)clock_offset_ms);
+	for (int i = 0; is_sent && i < QUESTIONS; i++)
+		is_sent = PQsendQueryParams(db, questions[i].sql, questions[i].is_of_node ? 6 : 0, NULL, values, NULL,
+					    NULL, 0);
+	return is_sent && PQpipelineSync(db);
+}
+
+/* The next result; what ends it is taken off, too. Owned, may be NULL. */
+static PGresult *next_result(struct store_cluster *c)
+{
+	PGconn *db = c->session->db;
+	PGresult *result = postgres_wait(db, CLUSTER_ANSWER_MAX_MS) ? PQgetResult(db) : NULL;
+
+	if (result && PQresultStatus(result) != PGRES_PIPELINE_SYNC && postgres_wait(db, CLUSTER_ANSWER_MAX_MS))
+		PQclear(PQgetResult(db));
+	return result;
+}
+
+static enum store_status read_answers(struct store_cluster *c, struct arena *arena, struct cluster_view *ret)
+{
+	enum store_status status = STORE_OK;
+	PGresult *result;
+
+	for (int i = 0; status == STORE_OK && i < QUESTIONS; i++) {
+		result = next_result(c);
+		if (postgres_is_good(result))
+			questions[i].read(result, arena, ret);
+		else
+			status = refused(c, result);
+		PQclear(result);
+	}
+	if (status != STORE_OK)
+		return status;
+	/* It is committed with this. */
+	result = next_result(c);
+	if (PQresultStatus(result) != PGRES_PIPELINE_SYNC || !PQexitPipelineMode(c->session->db))
+		status = lost(c);
+	PQclear(result);
+	return status;
+}
+
+static enum store_status renew_once(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
+				    struct cluster_view *ret)
+{
+	struct cluster_view view = {0};
+	enum store_status status = ready(c);
+
+	if (status == STORE_OK && !send_questions(c, clock_offset_ms))
+		status = lost(c);
+	if (status == STORE_OK)
+		status = read_answers(c, arena, &view);
+	if (status == STORE_OK)
+		*ret = view;
+	return status;
+}
+
+/* A session that has broken since the last time is replaced at once: the lease goes on. */
+enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
+				      struct cluster_view *ret)
+{
+	bool may_be_broken = c->session;
+	enum store_status status = renew_once(c, clock_offset_ms, arena, ret);
+
+	return status == STORE_BUSY && may_be_broken ? renew_once(c, clock_offset_ms, arena, ret) : status;
+}
+
+/* --- Coming and going --- */
+
+enum store_status store_cluster_give(struct store_cluster *c, int shard)
+{
+	char number[24];
+	const char *const values[] = {number, c->id};
+	bool was_ours = false;
+	enum store_status status;
+
+	snprintf(number, sizeof(number), "%d", shard);
+	status = call(c, "SELECT give($1, $2)", values, 2, &was_ours);
+	return status == STORE_OK && !was_ours ? STORE_NOT_FOUND : status;
+}
+
+enum store_status store_cluster_leave(struct store_cluster *c)
+{
+	const char *const values[] = {c->id};
+	bool ignored;
+
+	c->is_leaving = true;
+	return call(c, "SELECT leave($1)", values, 1, &ignored);
+}
+
+void store_cluster_remove(struct store_cluster *c)
+{
+	const char *const values[] = {c->id};
+	bool ignored;
+
+	(void)call(c, "SELECT remove($1)", values, 1, &ignored);
+}
+
+void store_cluster_retire(struct store_cluster *c, struct str id)
+{
+	char *text = copy(id);
+	const char *const values[] = {text};
+	bool ignored;
+
+	(void)call(c, "SELECT remove($1)", values, 1, &ignored);
+	free(text);
+}
+
+/* Something was told since, and is forgotten with that. */
+static bool was_told(struct store_cluster *c)
+{
+	PGnotify *notice;
+	bool was = false;
+
+	while (c->session && (notice = PQnotifies(c->session->db))) {
+		was = true;
+		PQfreemem(notice);
+	}
+	return was;
+}
+
+void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms)
+{
+	struct pollfd fds[2] = {{wake_fd, POLLIN, 0}, {c->session ? PQsocket(c->session->db) : -1, POLLIN, 0}};
+	int64_t until_ns = clock_mono_ns() + timeout_ms * 1000000, left_ms = timeout_ms;
+
+	while (!was_told(c) && left_ms > 0) {
+		int count = poll(fds, 2, (int)left_ms);
+
+		if ((count < 0 && errno != EINTR) || fds[0].revents)
+			return;
+		/* It broke: the next renewal finds another. */
+		if (count > 0 && c->session && fds[1].revents && !PQconsumeInput(c->session->db)) {
+			lost(c);
+			return;
+		}
+		left_ms = (until_ns - clock_mono_ns() + 999999) / 1000000;
+	}
+}
+
+/* --- Opening --- */
+
+static bool has_schema(struct store_cluster *c, struct buf *error)
+{
+	PGconn *db = postgres_dial(c->url);
+	bool is_there = PQstatus(db) == CONNECTION_OK;
+
+	if (!is_there)
+		buf_printf(error, "PostgreSQL cannot be reached: %s", PQerrorMessage(db));
+	is_there = is_there && postgres_schema_migrate(db, error);
+	PQfinish(db);
+	return is_there;
+}
+
+struct store_cluster *store_cluster_open(const char *address, const struct cluster_self *self, struct buf *error)
+{
+	struct store_cluster *c;
+
+	if (!str_has_prefix(str_of(address), STR("postgres://")) &&
+	    !str_has_prefix(str_of(address), STR("postgresql://"))) {
+		buf_printf(error, "several servers share a database of PostgreSQL, postgres://…; %s is none", address);
+		return NULL;
+	}
+	if (!postgres_library_open(error))
+		return NULL;
+	c = mem_zalloc(sizeof(*c));
+	c->url = postgres_url(address);
+	c->id = copy(self->id);
+	c->node_url = copy(self->url);
+	c->version = copy(self->version);
+	snprintf(c->protocol, sizeof(c->protocol), "%lld", (long long)self->protocol);
+	if (has_schema(c, error) && connect_now(c, error))
+		return c;
+	store_cluster_close(c);
+	return NULL;
+}
+
+void store_cluster_close(struct store_cluster *c)
+{
+	if (c == NULL)
+		return;
+	postgres_session_close(c->session);
+	free(c->version);
+	free(c->node_url);
+	free(c->id);
+	free(c->url);
+	free(c);
+}

@@ -1,0 +1,100 @@
+/* Migrating a database by hand, beside the servers that use it or without them: store/cluster.h. */
+#include "store/cluster.h"
+
+#include "store/postgres/postgres_internal.h"
+#include "store/postgres/postgres_session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A migration may have to wait for another that a starting server makes. */
+enum { MIGRATE_MAX_MS = 60000 };
+
+static bool run(PGconn *db, const char *sql, struct buf *error)
+{
+	PGresult *result = postgres_ask(db, sql, 0, NULL, MIGRATE_MAX_MS);
+	bool is_done = postgres_is_good(result);
+
+	if (!is_done)
+		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "it does not answer");
+	PQclear(result);
+	return is_done;
+}
+
+/* A server of another version may need what would be taken away. */
+static bool is_nobody_older(PGconn *db, struct buf *error)
+{
+	static const char sql[] = "SELECT id, url, version FROM spine.node WHERE lease_until > spine.now_ms() "
+				  "AND version <> $1 ORDER BY id LIMIT 1";
+	const char *const values[] = {SPINE_VERSION};
+	PGresult *result = postgres_ask(db, sql, 1, values, MIGRATE_MAX_MS);
+	bool is_read = postgres_is_good(result), is_found = is_read && PQntuples(result) > 0;
+
+	if (!is_read)
+		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "it does not answer");
+	else if (is_found)
+		buf_printf(error, "%s at %s runs version %s, this is %s: upgrade it, or end it, and try again; nothing "
+			   "was changed", PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1),
+			   PQgetvalue(result, 0, 2), SPINE_VERSION);
+	PQclear(result);
+	return is_read && !is_found;
+}
+
+/* What a step leaves behind for older servers would be taken away here; no step has left anything yet. Who is older
+ * than the schema is refused from here on. A server that starts meanwhile waits for the lock, or was seen. */
+static bool finish(PGconn *db, struct buf *error)
+{
+	static const char close_sql[] =
+		"UPDATE spine.version SET oldest_name = CASE WHEN oldest < schema THEN '" SPINE_VERSION
+		"' ELSE oldest_name END, oldest = schema";
+	bool is_done = run(db, "BEGIN", error) && run(db, "SELECT pg_advisory_xact_lock(1297305678, -1)", error) &&
+		       is_nobody_older(db, error) && run(db, close_sql, error);
+	struct buf ignored;
+
+	if (is_done)
+		return run(db, "COMMIT", error);
+	buf_init(&ignored, 4096);
+	run(db, "ROLLBACK", &ignored);
+	buf_release(&ignored);
+	return false;
+}
+
+static bool read_schema(PGconn *db, struct store_schema *ret, struct buf *error)
+{
+	PGresult *result = postgres_ask(db, "SELECT schema, oldest, oldest_name FROM spine.version", 0, NULL,
+					MIGRATE_MAX_MS);
+	bool is_read = postgres_is_good(result) && PQntuples(result) == 1;
+
+	if (is_read) {
+		ret->schema = atoi(PQgetvalue(result, 0, 0));
+		ret->oldest = atoi(PQgetvalue(result, 0, 1));
+		snprintf(ret->oldest_name, sizeof(ret->oldest_name), "%s", PQgetvalue(result, 0, 2));
+	} else {
+		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "it does not answer");
+	}
+	PQclear(result);
+	return is_read;
+}
+
+bool store_migrate(const char *address, bool is_finish, struct store_schema *ret, struct buf *error)
+{
+	struct postgres_session *s;
+	char *url;
+	bool is_done;
+
+	if (!str_has_prefix(str_of(address), STR("postgres://")) &&
+	    !str_has_prefix(str_of(address), STR("postgresql://"))) {
+		buf_printf(error, "%s is no database of PostgreSQL, postgres://…; a server migrates the store in its "
+			   "own data directory when it starts", address);
+		return false;
+	}
+	if (!postgres_library_open(error))
+		return false;
+	url = postgres_url(address);
+	s = postgres_session_open(url, error);
+	is_done = s && postgres_schema_migrate(s->db, error) && (!is_finish || finish(s->db, error)) &&
+		  read_schema(s->db, ret, error);
+	postgres_session_close(s);
+	free(url);
+	return is_done;
+}
