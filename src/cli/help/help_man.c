@@ -143,7 +143,7 @@ static void put_command(const struct command *command, struct arena *arena, stru
 		put_quoted(out, command->usage);
 	}
 	buf_putc(out, '\n');
-	buf_printf(out, "%s.\n", command->summary);
+	put_text(out, arena_printf(arena, "%s.", command->summary));
 	put_paragraphs(out, command->about, arena);
 	put_examples(out, command->examples);
 	for (const struct option_table *const *t = command->tables; *t; t++)
