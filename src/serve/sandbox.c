@@ -1,5 +1,7 @@
 #include "serve/sandbox.h"
 
+#include "store/store.h"
+
 #include <stdio.h>
 
 #if defined(__linux__) && !defined(SPINE_NO_FENCES)
@@ -113,6 +115,19 @@ static void allow_file(int rules, const char *file)
 		allow_beside(rules, whole);
 }
 
+/* Of a file in the user's home only that one: everything else of the user is beside it. */
+static void allow_of_store(const char *path, void *arg)
+{
+	const char *home = getenv("HOME"), *slash = strrchr(path, '/');
+	size_t n = home ? strlen(home) : 0;
+	int rules = *(int *)arg;
+
+	if (n && slash == path + n && strncmp(path, home, n) == 0)
+		allow(rules, path, READS);
+	else
+		allow_file(rules, path);
+}
+
 static bool fence_files(const struct sandbox_config *config, long abi)
 {
 	struct landlock_ruleset_attr attr = {.handled_access_fs = handled(abi)};
@@ -127,6 +142,8 @@ static bool fence_files(const struct sandbox_config *config, long abi)
 	for (size_t i = 0; i < SANDBOX_FILES_MAX; i++)
 		if (config->files[i])
 			allow_file(rules, config->files[i]);
+	if (config->store)
+		store_files(config->store, allow_of_store, &rules);
 	is_up = allow(rules, config->data_dir, (READS | WRITES) & attr.handled_access_fs) &&
 		syscall(SYS_landlock_restrict_self, rules, 0) == 0;
 	error = errno;

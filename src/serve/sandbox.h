@@ -16,6 +16,7 @@ enum { SANDBOX_FILES_MAX = 4, SANDBOX_FENCES_SIZE = 64 };
 struct sandbox_config {
 	const char *data_dir;				/* there, and nowhere else, can be written */
 	const char *files[SANDBOX_FILES_MAX];		/* can be read, with what is beside them; NULL: none */
+	const char *store;				/* the files that this store reads can be read; NULL: none */
 };
 
 /* ret says which are up, such as "no_new_privs landlock seccomp"; "none" where there is none. What the kernel does not

@@ -233,6 +233,7 @@ static void enter_sandbox(struct server *s)
 	const struct serve_config *c = s->config;
 	struct sandbox_config config = {
 		.data_dir = c->data_dir, .files = {c->tls.cert, c->tls.key, c->tls.client_ca, c->ca_file},
+		.store = c->store,
 	};
 
 	if (c->no_sandbox)

@@ -12,14 +12,15 @@ struct engine {
 	struct str scheme;	/* what its addresses begin with; empty: any other address */
 	struct store_conn *(*open)(const char *address, enum store_mode mode, struct buf *error);
 	bool (*is_missing)(const char *address);
+	void (*files)(const char *address, void (*each)(const char *path, void *arg), void *arg);	/* NULL: none */
 };
 
 /* A further engine gets a line here. */
 static const struct engine engines[] = {
-	{{"ram:", 4}, ram_open, ram_is_missing},
-	{{"postgres://", 11}, postgres_open, postgres_is_missing},
-	{{"postgresql://", 13}, postgres_open, postgres_is_missing},
-	{{"", 0}, sqlite_open, sqlite_is_missing},
+	{{"ram:", 4}, ram_open, ram_is_missing, NULL},
+	{{"postgres://", 11}, postgres_open, postgres_is_missing, postgres_files},
+	{{"postgresql://", 13}, postgres_open, postgres_is_missing, postgres_files},
+	{{"", 0}, sqlite_open, sqlite_is_missing, NULL},
 };
 
 /* "name://": the address is no directory. */
@@ -58,6 +59,14 @@ bool store_is_missing(const char *address)
 	const struct engine *e = engine_of(address);
 
 	return e && e->is_missing(address);
+}
+
+void store_files(const char *address, void (*each)(const char *path, void *arg), void *arg)
+{
+	const struct engine *e = engine_of(address);
+
+	if (e && e->files)
+		e->files(address, each, arg);
 }
 
 void store_close(struct store_conn *c)

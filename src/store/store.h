@@ -51,6 +51,9 @@ enum store_mode {
 struct store_conn *store_open(const char *address, enum store_mode mode, struct buf *error);
 /* There is no store at this address. */
 bool store_is_missing(const char *address);
+/* Files outside of a data directory that the engine reads while it is open, such as those with a password; also such as
+ * are not there. */
+void store_files(const char *address, void (*each)(const char *path, void *arg), void *arg);
 /* NULL-safe. An open transaction is rolled back. */
 void store_close(struct store_conn *c);
 /* Opened with STORE_READ. */

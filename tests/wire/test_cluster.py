@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import server
@@ -289,6 +290,20 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     assert contents(node, "here") == ["kept"]
     assert node.ask("GET", "/readyz").status == 200
     assert any(line["msg"] == "the database answers again" for line in log_of(node))
+    assert node.server.terminate() == 0
+
+
+def test_the_files_that_libpq_reads_can_be_read_behind_the_fences(tmp_path, postgres, database):
+    """Where the database is stands in the user's home: without it there is no second connection."""
+    where = urlsplit(database.url)
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/.pg_service.conf").write_text(
+        f"[ours]\nhost={where.hostname}\nport={where.port}\nuser={where.username}\ndbname={database.name}\n")
+    node = Node(tmp_path / "node", "postgres:///?service=ours", HOME=str(tmp_path / "home"))
+    store(node, "here", "kept")
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database.name}'")
+    store(node, "here", "kept, too")
+    assert contents(node, "here") == ["kept", "kept, too"]
     assert node.server.terminate() == 0
 
 

@@ -58,7 +58,8 @@ static const struct option serve_options[] = {
 		 "dropped, and counted"},
 	{.name = "store", .arg = "URL", .env = "SPINE_STORE", .key = "store", .type = OPTION_TEXT,
 	 .help = "keep everything in PostgreSQL, postgres://user@host/name, instead of the data directory, which then "
-		 "holds only notes of this server; the password comes from PGPASSWORD or a file (PGPASSFILE)"},
+		 "holds only notes of this server; the password comes from PGPASSWORD or a file (~/.pgpass, "
+		 "PGPASSFILE)"},
 	{.name = "advertise", .arg = "URL", .env = "SPINE_ADVERTISE", .key = "advertise", .type = OPTION_TEXT,
 	 .help = "several servers over one PostgreSQL: where the others reach this one; its own URL otherwise"},
 	{.name = "reset-clock", .env = "SPINE_RESET_CLOCK", .key = "reset_clock", .type = OPTION_FLAG,

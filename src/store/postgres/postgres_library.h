@@ -10,7 +10,8 @@
 #include <libpq-fe.h>
 
 #define POSTGRES_LIBRARY(X) \
-	X(PQbackendPID) X(PQclear) X(PQcmdStatus) X(PQcmdTuples) X(PQconnectdbParams) X(PQconsumeInput) \
+	X(PQbackendPID) X(PQclear) X(PQcmdStatus) X(PQcmdTuples) X(PQconnectdbParams) X(PQconnectStartParams) \
+	X(PQconninfo) X(PQconninfoFree) X(PQconsumeInput) \
 	X(PQenterPipelineMode) X(PQexitPipelineMode) X(PQerrorMessage) X(PQexec) X(PQexecParams) \
 	X(PQfinish) X(PQflush) X(PQfreemem) \
 	X(PQgetResult) X(PQgetisnull) X(PQgetlength) X(PQgetvalue) X(PQisBusy) X(PQnotifies) X(PQntuples) \
@@ -37,6 +38,9 @@ bool postgres_library_open(struct buf *error);
 #define PQcmdStatus postgres_library.PQcmdStatus
 #define PQcmdTuples postgres_library.PQcmdTuples
 #define PQconnectdbParams postgres_library.PQconnectdbParams
+#define PQconnectStartParams postgres_library.PQconnectStartParams
+#define PQconninfo postgres_library.PQconninfo
+#define PQconninfoFree postgres_library.PQconninfoFree
 #define PQconsumeInput postgres_library.PQconsumeInput
 #define PQenterPipelineMode postgres_library.PQenterPipelineMode
 #define PQexitPipelineMode postgres_library.PQexitPipelineMode
