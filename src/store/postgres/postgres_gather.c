@@ -3,6 +3,9 @@
 #include "store/postgres/postgres_internal.h"
 
 #include <assert.h>
+#include <string.h>
+
+enum { GATHER_TABLES = 8 };
 
 struct gathered_handoff {
 	struct gathered_handoff *next, *next_made, *next_of_target;
@@ -32,47 +35,48 @@ struct gathered_task {
 /* Each row of u is looked up by its id, and changed where it lies. A plain join may be planned, while the table is
  * small, as one that goes through all rows of the shard. */
 #define EACH(table, changed) \
-	"LATERAL (SELECT t.ctid AS place FROM " table " t WHERE t.shard = $1 AND t.id = u.id OFFSET 0) l " \
+	"LATERAL (SELECT t.ctid AS place FROM " table " t WHERE t.shard = u.shard AND t.id = u.id OFFSET 0) l " \
 	"WHERE " changed ".ctid = l.place"
 
+/* The first column of each is the shard: rows of several go out together (postgres_group.h). */
 static const char events_sql[] =
 	"INSERT INTO event (shard, id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, "
-	"value_1, value_2, access_key) SELECT $1, u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5)
-	", " INTS(6) ", " INTS(7) ", " INTS(8) ", " TEXTS(9) ", " TEXTS(10) ", " TEXTS(11) ", " INTS(12) ", " REALS(13)
-	", " REALS(14) ", " INTS(15) ") u";
+	"value_1, value_2, access_key) SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5)
+	", " INTS(6) ", " INTS(7) ", " INTS(8) ", " INTS(9) ", " TEXTS(10) ", " TEXTS(11) ", " TEXTS(12) ", " INTS(13)
+	", " REALS(14) ", " REALS(15) ", " INTS(16) ") u";
 static const char envelopes_sql[] =
 	"INSERT INTO envelope (shard, id, task, parent, hop, created_at, texts, digest, body_digest, body, considered) "
-	"SELECT $1, u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5) ", " INTS(6) ", " INTS(7) ", "
-	TEXTS(8) ", " TEXTS(9) ", " TEXTS(10) ", " TEXTS(11) ") u";
+	"SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5) ", " INTS(6) ", " INTS(7) ", "
+	INTS(8) ", " TEXTS(9) ", " TEXTS(10) ", " TEXTS(11) ", " TEXTS(12) ") u";
 static const char citations_sql[] =
-	"INSERT INTO citation (shard, envelope, memory) SELECT $1, u.* FROM unnest(" INTS(2) ", " INTS(3) ") u "
-	"ON CONFLICT DO NOTHING";
+	"INSERT INTO citation (shard, envelope, memory) SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4)
+	") u ON CONFLICT DO NOTHING";
 static const char spaces_sql[] =
 	"UPDATE space s SET bytes = s.bytes + u.bytes, agents = s.agents + u.agents "
-	"FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ") u(id, bytes, agents), "
+	"FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5) ") u(shard, id, bytes, agents), "
 	EACH("space", "s");
 static const char new_tasks_sql[] =
 	"INSERT INTO task (shard, id, space, name, created_at, hops, tokens, intent, summary) "
-	"SELECT $1, u.* FROM unnest(" INTS(2) ", " INTS(3) ", " TEXTS(4) ", " INTS(5) ", " INTS(6) ", " INTS(7) ", "
-	TEXTS(8) ", " TEXTS(9) ") u";
+	"SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " TEXTS(5) ", " INTS(6) ", " INTS(7) ", "
+	INTS(8) ", " TEXTS(9) ", " TEXTS(10) ") u";
 static const char tasks_sql[] = SURE(
 	"UPDATE task k SET hops = greatest(k.hops, u.hops), tokens = k.tokens + u.tokens, intent = u.intent, "
-	"summary = u.summary FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " TEXTS(5) ", " TEXTS(6)
-	") u(id, hops, tokens, intent, summary), " EACH("task", "k"), "$7");
+	"summary = u.summary FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5) ", " TEXTS(6) ", " TEXTS(7)
+	") u(shard, id, hops, tokens, intent, summary), " EACH("task", "k"), "$8");
 
 #define HANDOFF_COLUMNS \
-	"id, target, agent, channel, state, priority, attempt, max_attempts, leases, due, expires_at, ack_timeout, " \
-	"lease_ms, changed_at, acked_at, flags, receiver, fallbacks, reason, progress, place, not_before, " \
-	"queue_timeout, queue_until, passes, outage, marks"
+	"shard, id, target, agent, channel, state, priority, attempt, max_attempts, leases, due, expires_at, " \
+	"ack_timeout, lease_ms, changed_at, acked_at, flags, receiver, fallbacks, reason, progress, place, " \
+	"not_before, queue_timeout, queue_until, passes, outage, marks"
 #define HANDOFF_ARRAYS \
 	INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5) ", " INTS(6) ", " INTS(7) ", " INTS(8) ", " INTS(9) ", " \
 	INTS(10) ", " INTS(11) ", " INTS(12) ", " INTS(13) ", " INTS(14) ", " INTS(15) ", " INTS(16) ", " INTS(17) \
-	", " TEXTS(18) ", " TEXTS(19) ", " TEXTS(20) ", " TEXTS(21) ", " INTS(22) ", " INTS(23) ", " INTS(24) ", " \
-	INTS(25) ", " INTS(26) ", " INTS(27) ", " INTS(28)
+	", " INTS(18) ", " TEXTS(19) ", " TEXTS(20) ", " TEXTS(21) ", " TEXTS(22) ", " INTS(23) ", " INTS(24) ", " \
+	INTS(25) ", " INTS(26) ", " INTS(27) ", " INTS(28) ", " INTS(29)
 
 static const char new_handoffs_sql[] =
-	"INSERT INTO handoff (shard, " HANDOFF_COLUMNS ", envelope, created_at, sender) SELECT $1, u.* FROM unnest("
-	HANDOFF_ARRAYS ", " INTS(29) ", " INTS(30) ", " TEXTS(31) ") u";
+	"INSERT INTO handoff (" HANDOFF_COLUMNS ", envelope, created_at, sender) SELECT u.* FROM unnest("
+	HANDOFF_ARRAYS ", " INTS(30) ", " INTS(31) ", " TEXTS(32) ") u";
 static const char handoffs_sql[] = SURE(
 	"UPDATE handoff h SET target = u.target, agent = u.agent, channel = u.channel, state = u.state, "
 	"priority = u.priority, attempt = u.attempt, max_attempts = u.max_attempts, leases = u.leases, due = u.due, "
@@ -80,7 +84,7 @@ static const char handoffs_sql[] = SURE(
 	"acked_at = u.acked_at, flags = u.flags, receiver = u.receiver, fallbacks = u.fallbacks, reason = u.reason, "
 	"progress = u.progress, place = u.place, not_before = u.not_before, queue_timeout = u.queue_timeout, "
 	"queue_until = u.queue_until, passes = u.passes, outage = u.outage, marks = u.marks FROM unnest("
-	HANDOFF_ARRAYS ") u(" HANDOFF_COLUMNS "), " EACH("handoff", "h"), "$29");
+	HANDOFF_ARRAYS ") u(" HANDOFF_COLUMNS "), " EACH("handoff", "h"), "$30");
 
 /* --- Rows --- */
 
@@ -88,6 +92,7 @@ void postgres_gather_event(struct postgres_gather *g, const struct event_row *ev
 {
 	struct postgres_table *t = &g->events;
 
+	postgres_table_int(t, g->shard);
 	postgres_table_int(t, event->id);
 	postgres_table_int(t, event->space);
 	postgres_table_int(t, event->at_ms);
@@ -160,6 +165,7 @@ void postgres_gather_envelope(struct postgres_gather *g, const struct envelope_r
 	int64_t key = postgres_key(row->space, row->num);
 
 	gather_task(g, row, task, is_new);
+	postgres_table_int(t, g->shard);
 	postgres_table_int(t, key);
 	postgres_table_int(t, task);
 	postgres_table_int(t, (int64_t)row->parent);
@@ -174,6 +180,7 @@ void postgres_gather_envelope(struct postgres_gather *g, const struct envelope_r
 	postgres_table_str(t, row->considered);
 	postgres_table_end_row(t);
 	for (size_t i = 0; i < row->result_count; i++) {
+		postgres_table_int(&g->citations, g->shard);
 		postgres_table_int(&g->citations, key);
 		postgres_table_int(&g->citations, postgres_key(row->space, row->results[i]));
 		postgres_table_end_row(&g->citations);
@@ -184,10 +191,12 @@ void postgres_gather_envelope(struct postgres_gather *g, const struct envelope_r
 
 void postgres_gather_space(struct postgres_gather *g, int64_t space, int64_t bytes, int64_t agents)
 {
+	postgres_table_int(&g->spaces, g->shard);
 	postgres_table_int(&g->spaces, space);
 	postgres_table_int(&g->spaces, bytes);
 	postgres_table_int(&g->spaces, agents);
 	postgres_table_end_row(&g->spaces);
+	g->row_count++;
 }
 
 /* --- Handoffs --- */
@@ -289,11 +298,11 @@ void postgres_gather_handoff(struct postgres_gather *g, const struct handoff_row
 	keep_target(g, h);
 }
 
-static void put_handoff(struct postgres_table *t, const struct gathered_handoff *made)
+static void put_handoff(struct postgres_table *t, int64_t shard, const struct gathered_handoff *made)
 {
 	const struct handoff_row *h = &made->row;
 	const int64_t head[] = {
-		made->key, h->target, h->agent, h->channel, h->state, h->priority, h->attempt, h->max_attempts,
+		shard, made->key, h->target, h->agent, h->channel, h->state, h->priority, h->attempt, h->max_attempts,
 		h->leases, h->due_ms, h->expires_at_ms, h->ack_timeout_ms, h->lease_ms, h->changed_at_ms,
 		h->acked_at_ms, postgres_handoff_flags(h),
 	};
@@ -318,27 +327,79 @@ static void put_handoff(struct postgres_table *t, const struct gathered_handoff 
 	postgres_table_end_row(t);
 }
 
+/* --- Statements that wait with them --- */
+
+struct gathered_statement {
+	struct gathered_statement *next;
+	bool is_needed;
+	struct postgres_query query;
+};
+
+void postgres_gather_statement(struct postgres_gather *g, const struct postgres_query *q, bool is_needed)
+{
+	struct gathered_statement *s = arena_zalloc(&g->arena, sizeof(*s));
+
+	s->query = *q;
+	s->query.is_gathered = true;
+	s->is_needed = is_needed;
+	for (int i = 0; i < q->count; i++) {
+		if (q->values[i] == (const char *)&q->numbers[i])
+			s->query.values[i] = (const char *)&s->query.numbers[i];
+		else if (q->values[i])
+			s->query.values[i] = copy(g, (struct str){q->values[i], (size_t)q->lengths[i]}).p;
+	}
+	*g->last_statement = s;
+	g->last_statement = &s->next;
+	g->row_count++;
+}
+
+enum store_status postgres_gather_send_statements(struct postgres_gather *g, struct store_conn *c)
+{
+	for (struct gathered_statement *s = g->first_statement; s; s = s->next) {
+		enum store_status status;
+
+		s->query.c = c;
+		status = s->is_needed ? postgres_run_sure(&s->query) : postgres_run(&s->query);
+		/* A session that broke has taken what was gathered along. */
+		if (status != STORE_OK)
+			return status;
+	}
+	return STORE_OK;
+}
+
+void postgres_gather_drop_statements(struct postgres_gather *g)
+{
+	g->first_statement = NULL;
+	g->last_statement = &g->first_statement;
+}
+
 /* --- Sending --- */
 
-static void make_tables(struct postgres_gather *g)
+static void put_task(struct postgres_table *table, int64_t shard, const struct gathered_task *t)
 {
-	for (const struct gathered_handoff *h = g->first_handoff; h; h = h->next_made)
-		put_handoff(h->is_new ? &g->new_handoffs : &g->handoffs, h);
-	for (const struct gathered_task *t = g->first_task; t; t = t->next_made) {
-		struct postgres_table *table = t->is_new ? &g->new_tasks : &g->tasks;
-
-		postgres_table_int(table, t->key);
-		if (t->is_new) {
-			postgres_table_int(table, t->space);
-			postgres_table_str(table, t->name);
-			postgres_table_int(table, t->created_at_ms);
-		}
-		postgres_table_int(table, t->hops);
-		postgres_table_int(table, t->tokens);
-		postgres_table_str(table, t->intent);
-		postgres_table_str(table, t->summary);
-		postgres_table_end_row(table);
+	postgres_table_int(table, shard);
+	postgres_table_int(table, t->key);
+	if (t->is_new) {
+		postgres_table_int(table, t->space);
+		postgres_table_str(table, t->name);
+		postgres_table_int(table, t->created_at_ms);
 	}
+	postgres_table_int(table, t->hops);
+	postgres_table_int(table, t->tokens);
+	postgres_table_str(table, t->intent);
+	postgres_table_str(table, t->summary);
+	postgres_table_end_row(table);
+}
+
+void postgres_gather_make(struct postgres_gather *g)
+{
+	if (g->is_made)
+		return;
+	g->is_made = true;
+	for (const struct gathered_handoff *h = g->first_handoff; h; h = h->next_made)
+		put_handoff(h->is_new ? &g->new_handoffs : &g->handoffs, g->shard, h);
+	for (const struct gathered_task *t = g->first_task; t; t = t->next_made)
+		put_task(t->is_new ? &g->new_tasks : &g->tasks, g->shard, t);
 }
 
 /* Those of a statement that is sure of them are counted behind its columns. */
@@ -359,43 +420,63 @@ static enum store_status send_table(struct store_conn *c, struct postgres_table 
 }
 
 /* A new handoff may take the place of one that has another target now. */
-enum store_status postgres_gather_send(struct postgres_gather *g, struct store_conn *c)
+static void list_tables(struct postgres_gather *g, struct postgres_table *ret[GATHER_TABLES])
 {
-	const struct part {
-		struct postgres_table *table;
+	struct postgres_table *const tables[GATHER_TABLES] = {
+		&g->new_tasks, &g->tasks, &g->envelopes, &g->citations, &g->handoffs, &g->new_handoffs, &g->events,
+		&g->spaces,
+	};
+
+	memcpy(ret, tables, sizeof(tables));
+}
+
+enum store_status postgres_gather_send_rows(struct postgres_gather *g, struct store_conn *c)
+{
+	static const struct {
 		const char *sql;
 		bool is_counted;
-	} parts[] = {
-		{&g->new_tasks, new_tasks_sql, false}, {&g->tasks, tasks_sql, true},
-		{&g->envelopes, envelopes_sql, false}, {&g->citations, citations_sql, false},
-		{&g->handoffs, handoffs_sql, true}, {&g->new_handoffs, new_handoffs_sql, false},
-		{&g->events, events_sql, false}, {&g->spaces, spaces_sql, false},
+	} parts[GATHER_TABLES] = {
+		{new_tasks_sql, false}, {tasks_sql, true}, {envelopes_sql, false}, {citations_sql, false},
+		{handoffs_sql, true}, {new_handoffs_sql, false}, {events_sql, false}, {spaces_sql, false},
 	};
+	struct postgres_table *tables[GATHER_TABLES];
 	enum store_status status = STORE_OK;
 
-	make_tables(g);
-	for (size_t i = 0; status == STORE_OK && i < sizeof(parts) / sizeof(parts[0]); i++)
-		status = send_table(c, parts[i].table, parts[i].sql, parts[i].is_counted);
-	postgres_gather_clear(g);
+	postgres_gather_make(g);
+	list_tables(g, tables);
+	for (size_t i = 0; status == STORE_OK && i < GATHER_TABLES; i++)
+		status = send_table(c, tables[i], parts[i].sql, parts[i].is_counted);
 	return status;
+}
+
+void postgres_gather_append(struct postgres_gather *g, const struct postgres_gather *from)
+{
+	struct postgres_table *to[GATHER_TABLES], *tables[GATHER_TABLES];
+
+	list_tables(g, to);
+	list_tables((struct postgres_gather *)(uintptr_t)from, tables);
+	for (size_t i = 0; i < GATHER_TABLES; i++)
+		postgres_table_append(to[i], tables[i]);
+	g->is_made = true;
 }
 
 /* --- Life --- */
 
-void postgres_gather_init(struct postgres_gather *g)
+void postgres_gather_init(struct postgres_gather *g, int64_t shard)
 {
-	*g = (struct postgres_gather){0};
+	*g = (struct postgres_gather){.shard = shard};
 	arena_init(&g->arena);
 	g->last_handoff = &g->first_handoff;
 	g->last_task = &g->first_task;
+	g->last_statement = &g->first_statement;
 }
 
 void postgres_gather_clear(struct postgres_gather *g)
 {
-	struct postgres_table *tables[] = {&g->events, &g->envelopes, &g->citations, &g->spaces, &g->new_tasks,
-					   &g->tasks, &g->new_handoffs, &g->handoffs};
+	struct postgres_table *tables[GATHER_TABLES];
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+	list_tables(g, tables);
+	for (size_t i = 0; i < GATHER_TABLES; i++)
 		postgres_table_clear(tables[i]);
 	memset(g->handoff_buckets, 0, sizeof(g->handoff_buckets));
 	memset(g->target_buckets, 0, sizeof(g->target_buckets));
@@ -404,16 +485,18 @@ void postgres_gather_clear(struct postgres_gather *g)
 	g->last_handoff = &g->first_handoff;
 	g->first_task = NULL;
 	g->last_task = &g->first_task;
+	postgres_gather_drop_statements(g);
 	arena_release(&g->arena);
 	g->row_count = g->bytes = 0;
+	g->is_made = false;
 }
 
 void postgres_gather_release(struct postgres_gather *g)
 {
-	struct postgres_table *tables[] = {&g->events, &g->envelopes, &g->citations, &g->spaces, &g->new_tasks,
-					   &g->tasks, &g->new_handoffs, &g->handoffs};
+	struct postgres_table *tables[GATHER_TABLES];
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+	list_tables(g, tables);
+	for (size_t i = 0; i < GATHER_TABLES; i++)
 		postgres_table_release(tables[i]);
 	arena_release(&g->arena);
 }

@@ -27,7 +27,7 @@ enum { POSTGRES_SCHEMA_NOW = 1 };
 struct postgres_conn {
 	struct store_conn base;		/* first: the rest of the store knows only this */
 	struct postgres_session *session;	/* NULL: it broke; of a reader: no statement is under way */
-	struct postgres_pool *pool;	/* of a reader: where its sessions come from */
+	struct postgres_pool *pool;	/* of a reader: where its sessions come from; of a node's: where its group is */
 	char *url;
 	int64_t shard;
 	bool was_lost;			/* of a reader: its last statement lost its session */
@@ -49,6 +49,8 @@ struct postgres_conn {
 	struct row_cache *cache;	/* the writer's, which its readers share; NULL: no rows are kept */
 	bool is_direct;
 	struct postgres_kept *kept;	/* of the one that writes */
+	struct postgres_group *group;	/* of a node's: with whom it commits; NULL: alone */
+	bool sends_group;		/* what is refused now may be another's */
 };
 
 static inline struct postgres_conn *postgres_of(const struct store_conn *c)
@@ -133,8 +135,14 @@ enum store_status postgres_read_all(struct postgres_query *q, PGresult **ret);
 
 /* --- postgres_conn.c: the session, and what stands around the verbs --- */
 
-/* The session is there, and knows of the transaction where there is one. */
+/* The session is there. */
 enum store_status postgres_ready(struct store_conn *c);
+/* A statement without parameters; false: the session broke. */
+bool postgres_send_plain(struct postgres_conn *c, const char *sql);
+/* The end of a part of the pipeline: an error reaches up to here. All answers are waited for. The last one is owned. */
+enum store_status postgres_sync(struct postgres_conn *c, PGresult **ret);
+/* The transaction can only be rolled back. The first reason counts, and is the answer. */
+enum store_status postgres_broken(struct postgres_conn *c, enum store_status why);
 /* The answer to the statement sent last; those to the ones before it are looked at, too. Owned; NULL: see the status.
  */
 enum store_status postgres_answer(struct store_conn *c, PGresult **ret);
@@ -149,6 +157,11 @@ void postgres_disconnect(struct postgres_conn *c);
 void postgres_end_use(struct postgres_conn *c);
 /* Of an address: without the shard. Returns owned. */
 char *postgres_url(const char *address);
+
+/* --- postgres_transaction.c --- */
+
+/* The session is there, and knows of the transaction where there is one. */
+enum store_status postgres_begin_now(struct store_conn *c);
 
 /* --- postgres_owner.c: who writes the shard --- */
 

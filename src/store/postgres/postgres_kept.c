@@ -62,18 +62,18 @@ enum store_status postgres_kept_may_write(struct store_conn *c)
 	if (own->is_broken)
 		return own->why_broken;
 	if (postgres_keeps(c))
-		return own->is_begun ? STORE_OK : STORE_BUSY;
+		return own->session ? STORE_OK : STORE_BUSY;
 	snprintf(c->error, sizeof(c->error), "only who writes the shard writes, and in a transaction");
 	return STORE_REFUSED;
 }
 
 /* --- Life --- */
 
-struct postgres_kept *postgres_kept_new(void)
+struct postgres_kept *postgres_kept_new(int64_t shard)
 {
 	struct postgres_kept *k = mem_zalloc(sizeof(*k));
 
-	postgres_gather_init(&k->gather);
+	postgres_gather_init(&k->gather, shard);
 	return k;
 }
 
@@ -151,10 +151,43 @@ enum store_status postgres_kept_send(struct store_conn *c)
 {
 	struct postgres_kept *k = kept_of(c);
 
+	enum store_status status;
+
 	if (!postgres_kept_is_unsent(c))
 		return STORE_OK;
+	status = postgres_begin_now(c);
+	if (status != STORE_OK)
+		return status;
 	gather_spaces(k);
-	return postgres_gather_send(&k->gather, c);
+	status = postgres_gather_send_rows(&k->gather, c);
+	postgres_gather_clear(&k->gather);
+	return status;
+}
+
+enum store_status postgres_kept_begun(struct store_conn *c)
+{
+	struct postgres_kept *k = kept_of(c);
+	enum store_status status;
+
+	if (k == NULL)
+		return STORE_OK;
+	status = postgres_gather_send_statements(&k->gather, c);
+	postgres_gather_drop_statements(&k->gather);
+	return status;
+}
+
+size_t postgres_kept_bytes(const struct store_conn *c)
+{
+	return kept_of(c) ? kept_of(c)->gather.bytes : 0;
+}
+
+struct postgres_gather *postgres_kept_make(struct store_conn *c)
+{
+	struct postgres_kept *k = kept_of(c);
+
+	gather_spaces(k);
+	postgres_gather_make(&k->gather);
+	return &k->gather;
 }
 
 void postgres_kept_commit(struct store_conn *c)
@@ -163,6 +196,7 @@ void postgres_kept_commit(struct store_conn *c)
 
 	if (k == NULL)
 		return;
+	postgres_gather_clear(&k->gather);
 	if (k->live)
 		postgres_live_keep(k->live);
 	cache_spaces(c, k);
@@ -232,7 +266,8 @@ void postgres_kept_forget(struct store_conn *c)
 void postgres_kept_be_careful(struct store_conn *c)
 {
 	postgres_kept_forget(c);
-	kept_of(c)->careful = CAREFUL;
+	if (kept_of(c))
+		kept_of(c)->careful = CAREFUL;
 }
 
 bool postgres_kept_is_careful(const struct store_conn *c)
@@ -468,6 +503,16 @@ enum store_status postgres_kept_envelope(struct store_conn *c, const struct enve
 enum store_status postgres_kept_handoff(struct store_conn *c, const struct handoff_row *h, bool is_new)
 {
 	postgres_gather_handoff(&kept_of(c)->gather, h, is_new);
+	return send_much(c);
+}
+
+enum store_status postgres_kept_statement(struct store_conn *c, const struct postgres_query *q, bool is_needed)
+{
+	enum store_status status = postgres_kept_may_write(c);
+
+	if (status != STORE_OK)
+		return status;
+	postgres_gather_statement(&kept_of(c)->gather, q, is_needed);
 	return send_much(c);
 }
 

@@ -18,9 +18,10 @@
 
 struct postgres_gather;
 struct postgres_kept;
+struct postgres_query;
 
 /* Returns owned. */
-struct postgres_kept *postgres_kept_new(void);
+struct postgres_kept *postgres_kept_new(int64_t shard);
 /* NULL-safe. */
 void postgres_kept_free(struct postgres_kept *k);
 
@@ -36,6 +37,12 @@ void postgres_kept_begin(struct store_conn *c);
 /* Sends what is gathered; waits for no answer. */
 enum store_status postgres_kept_send(struct store_conn *c);
 bool postgres_kept_is_unsent(const struct store_conn *c);
+/* The database knows of the transaction from here on: it hears of the statements that have waited. */
+enum store_status postgres_kept_begun(struct store_conn *c);
+/* How much it is, about. */
+size_t postgres_kept_bytes(const struct store_conn *c);
+/* All of it, for somebody else who sends it; it stays here until the end of the transaction. Borrowed. */
+struct postgres_gather *postgres_kept_make(struct store_conn *c);
 void postgres_kept_commit(struct store_conn *c);
 void postgres_kept_rollback(struct store_conn *c);
 /* A savepoint is set, with what is gathered sent before; the newest one is given up; what came since it is undone. */
@@ -80,6 +87,8 @@ enum store_status postgres_kept_envelope(struct store_conn *c, const struct enve
 					 bool is_new);
 /* The handoff is this one now. */
 enum store_status postgres_kept_handoff(struct store_conn *c, const struct handoff_row *h, bool is_new);
+/* A statement of which nobody waits for the answer, and that looks at nothing that is gathered. */
+enum store_status postgres_kept_statement(struct store_conn *c, const struct postgres_query *q, bool is_needed);
 /* What is gathered, to look into it; NULL where nothing is kept. */
 const struct postgres_gather *postgres_kept_gathered(const struct store_conn *c);
 

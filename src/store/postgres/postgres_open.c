@@ -98,16 +98,18 @@ static struct postgres_conn *of_address(const char *address, enum store_mode mod
 	c->base = (struct store_conn){
 		.verbs = &postgres_verbs, .embedded = &postgres_embedded, .is_reader = mode == STORE_READ,
 		.is_served = true};
-	if (mode == STORE_WRITE) {
-		c->kept = postgres_kept_new();
-		c->cache = postgres_cache_new();
-	}
 	c->url = postgres_url(address);
 	c->shard = mark ? strtoll(mark + 1, NULL, 10) : 0;
+	if (mode == STORE_WRITE) {
+		c->kept = postgres_kept_new(c->shard);
+		c->cache = postgres_cache_new();
+	}
 	if (node && mode == STORE_WRITE)
 		c->node = copy(str_of(node + 1));
-	if (mode == STORE_READ)
+	if (mode == STORE_READ || c->node)
 		c->pool = postgres_pool_use(c->url);
+	if (c->node)
+		c->group = postgres_pool_group(c->pool);
 	return c;
 }
 
@@ -135,10 +137,10 @@ static bool has_schema(const struct postgres_conn *c, struct buf *error)
 /* A node opens many connections: the first of a kind has looked. */
 static bool is_ready(struct postgres_conn *c, struct buf *error)
 {
-	bool is_known = c->node || (c->pool && postgres_pool_count(c->pool) > 0);
+	bool is_known = c->node || (c->base.is_reader && postgres_pool_count(c->pool) > 0);
 
 	/* A session is taken when it is needed: a thread may begin while there is none to be had. */
-	if (is_known && c->pool)
+	if (is_known && c->base.is_reader)
 		return true;
 	if (!is_known && !has_schema(c, error))
 		return false;

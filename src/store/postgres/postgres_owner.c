@@ -160,7 +160,7 @@ enum store_status postgres_settle(struct postgres_conn *c)
 	int64_t epoch = c->epoch, batch = c->batch, until = clock_mono_ns() + SETTLE_SECONDS * INT64_C(1000000000);
 	enum store_status status = STORE_UNKNOWN;
 
-	c->is_begun = c->is_broken = false;
+	c->in_transaction = c->is_begun = c->is_broken = false;
 	while (status == STORE_UNKNOWN && clock_mono_ns() < until) {
 		if (postgres_ready(&c->base) == STORE_OK)
 			status = look(c, epoch, batch);

@@ -2,6 +2,7 @@
 
 #include "base/cond.h"
 #include "base/mem.h"
+#include "store/postgres/postgres_group.h"
 
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@ struct postgres_pool {
 	struct postgres_pool *next;
 	size_t users;			/* these two: under the lock of the list */
 	char *url;
+	struct postgres_group group;
 	pthread_mutex_t lock;		/* guards what follows */
 	pthread_cond_t given;
 	struct postgres_session *idle;	/* the one that was used last is first */
@@ -30,6 +32,7 @@ static struct postgres_pool *pool_new(const char *url)
 	memcpy(p->url, url, size);
 	pthread_mutex_init(&p->lock, NULL);
 	cond_init(&p->given);
+	postgres_group_init(&p->group);
 	return p;
 }
 
@@ -63,6 +66,7 @@ static void close_all(struct postgres_session *s)
 static void pool_free(struct postgres_pool *p)
 {
 	close_all(p->idle);
+	postgres_group_release(&p->group);
 	pthread_cond_destroy(&p->given);
 	pthread_mutex_destroy(&p->lock);
 	free(p->url);
@@ -157,6 +161,11 @@ void postgres_pool_drop(struct postgres_pool *p, struct postgres_session *s)
 	pthread_cond_broadcast(&p->given);
 	pthread_mutex_unlock(&p->lock);
 	close_all(s);
+}
+
+struct postgres_group *postgres_pool_group(struct postgres_pool *p)
+{
+	return &p->group;
 }
 
 size_t postgres_pool_count(struct postgres_pool *p)

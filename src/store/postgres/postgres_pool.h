@@ -1,4 +1,5 @@
-/* The sessions with which a process reads from a database: a few, that all its readers share.
+/* What a process shares of a database: the sessions with which it reads, a few for all its readers; and with whom its
+ * writers commit (postgres_group.h).
  *
  * A server has an engine for each shard that it owns, and each engine has readers: hundreds of them, most of which do
  * nothing. A session is taken for a statement, and given back with its answer. Who finds all of them taken waits.
@@ -13,6 +14,7 @@
 
 enum { POSTGRES_POOL_MAX = 8 };
 
+struct postgres_group;
 struct postgres_pool;
 
 /* That of the database, which is made where this is its first user. To be released. */
@@ -25,6 +27,8 @@ struct postgres_session *postgres_pool_take(struct postgres_pool *p, struct buf 
 void postgres_pool_give(struct postgres_pool *p, struct postgres_session *s);
 /* It broke. Those that lie here have most likely broken, too. */
 void postgres_pool_drop(struct postgres_pool *p, struct postgres_session *s);
+/* Borrowed. */
+struct postgres_group *postgres_pool_group(struct postgres_pool *p);
 /* How many sessions there are. */
 size_t postgres_pool_count(struct postgres_pool *p);
 

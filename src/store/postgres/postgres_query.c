@@ -132,7 +132,7 @@ static enum store_status sent(struct postgres_query *q, bool is_needed)
 	size_t at;
 
 	if (status == STORE_OK)
-		status = postgres_ready(q->c);
+		status = postgres_begin_now(q->c);
 	if (status != STORE_OK)
 		return status;
 	s = postgres_of(q->c)->session;
@@ -170,7 +170,8 @@ enum store_status postgres_read_all(struct postgres_query *q, PGresult **ret)
 	return q->c->is_reader && c->was_lost ? read_once(q, ret) : status;
 }
 
-/* More than the ring has room for is not left unanswered. */
+/* More than the ring has room for is not left unanswered. While the database knows nothing of the transaction, it need
+ * not hear of it before the commit. */
 static enum store_status run(struct postgres_query *q, bool is_needed)
 {
 	struct postgres_conn *c = postgres_of(q->c);
@@ -179,6 +180,8 @@ static enum store_status run(struct postgres_query *q, bool is_needed)
 
 	if (c->is_broken)
 		return c->why_broken;
+	if (q->is_apart && !c->is_begun && postgres_keeps(q->c))
+		return postgres_kept_statement(q->c, q, is_needed);
 	status = sent(q, is_needed);
 	if (status != STORE_OK || c->session->sent_count < POSTGRES_PENDING - 8)
 		return status;

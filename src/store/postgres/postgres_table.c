@@ -15,13 +15,10 @@ static void put_big(char *at, uint64_t value, size_t size)
 		at[i] = (char)(value >> 8 * (size - 1 - i));
 }
 
-static char *room(struct postgres_table *t, size_t size, uint32_t type)
+static char *extend(struct postgres_array *a, size_t size, uint32_t type)
 {
-	struct postgres_array *a;
 	char *at;
 
-	assert(t->next < POSTGRES_COLUMNS);
-	a = &t->columns[t->next++];
 	if (a->len == 0) {
 		a->len = HEAD;
 		a->type = type;
@@ -33,8 +30,14 @@ static char *room(struct postgres_table *t, size_t size, uint32_t type)
 	}
 	at = a->bytes + a->len;
 	a->len += size;
-	t->bytes += size;
 	return at;
+}
+
+static char *room(struct postgres_table *t, size_t size, uint32_t type)
+{
+	assert(t->next < POSTGRES_COLUMNS);
+	t->bytes += size;
+	return extend(&t->columns[t->next++], size, type);
 }
 
 static void put_number(struct postgres_table *t, uint32_t type, uint64_t bits)
@@ -75,6 +78,23 @@ void postgres_table_end_row(struct postgres_table *t)
 	t->column_count = t->next;
 	t->next = 0;
 	t->row_count++;
+}
+
+void postgres_table_append(struct postgres_table *t, const struct postgres_table *from)
+{
+	if (from->row_count == 0)
+		return;
+	assert(t->row_count == 0 || t->column_count == from->column_count);
+	for (size_t i = 0; i < from->column_count; i++) {
+		const struct postgres_array *a = &from->columns[i];
+		size_t size = a->len - HEAD;
+
+		memcpy(extend(&t->columns[i], size, a->type), a->bytes + HEAD, size);
+		t->columns[i].has_null |= a->has_null;
+		t->bytes += size;
+	}
+	t->column_count = from->column_count;
+	t->row_count += from->row_count;
 }
 
 struct str postgres_table_column(struct postgres_table *t, size_t column)

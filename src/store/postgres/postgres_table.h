@@ -35,6 +35,9 @@ void postgres_table_real(struct postgres_table *t, double value);
 void postgres_table_str(struct postgres_table *t, struct str value);
 void postgres_table_end_row(struct postgres_table *t);
 
+/* The rows of another table with the same columns. */
+void postgres_table_append(struct postgres_table *t, const struct postgres_table *from);
+
 /* A column as it is sent. Borrowed until the table changes. */
 struct str postgres_table_column(struct postgres_table *t, size_t column);
 
