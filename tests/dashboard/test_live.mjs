@@ -186,7 +186,8 @@ export const tests = {
 		await t.sees("Nothing has happened here yet");
 		await t.page.getByLabel("Space", { exact: true }).fill("Not A Space!");
 		await t.page.keyboard.press("Enter");
-		assert.equal(await t.page.getByLabel("Space", { exact: true }).getAttribute("aria-invalid"), "true");
+		const invalid = () => t.page.getByLabel("Space", { exact: true }).getAttribute("aria-invalid");
+		await until(async () => (await invalid()) === "true", "the name is refused");
 		assert.ok(t.page.url().includes(`/${t.space}/`));
 	},
 
@@ -208,7 +209,8 @@ export const tests = {
 		await row.getByRole("link", { name: other.space, exact: true }).click();
 		await t.page.getByRole("dialog").waitFor({ state: "detached" });
 		await until(() => t.page.url().includes(`/${other.space}/`), "the other space");
-		assert.equal(await t.page.getByLabel("Space", { exact: true }).inputValue(), other.space);
+		const shown = () => t.page.getByLabel("Space", { exact: true }).inputValue();
+		await until(async () => (await shown()) === other.space, "the field has the other space");
 	},
 
 	async "what one space shows is not shown in another"(t) {
