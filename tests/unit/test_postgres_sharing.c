@@ -6,6 +6,7 @@
 #include "store/postgres/postgres_internal.h"
 
 #include <sched.h>
+#include <signal.h>
 
 /* --- The schema --- */
 
@@ -306,6 +307,54 @@ static void readers_share_a_few_sessions(void **state)
 		sched_yield();
 }
 
+static void *read_once(void *arg)
+{
+	struct reader *r = arg;
+	int64_t id;
+
+	r->failures = store_space_find(r->c, STR("team"), &id) == STORE_BUSY;
+	return NULL;
+}
+
+/* Its server stands still, and keeps its connections. */
+static void nobody_goes_on_waiting_for_a_database_that_has_fallen_silent(void **state)
+{
+	struct temp_postgres *f = *state;
+	struct store_cluster *node;
+	int64_t before, begun_ns = clock_mono_ns(), id = 0;
+	struct reader r = {0};
+	struct postgres_pool *pool;
+	pid_t server;
+	char address[600];
+
+	make_team(f, 3);
+	node = temp_node_join(f, "node-a");
+	snprintf(address, sizeof(address), "%s#3", f->address);
+	r.c = store_open(address, STORE_READ, &f->error);
+	must(store_space_find(r.c, STR("team"), &id));
+	pool = postgres_of(r.c)->pool;
+	server = (pid_t)sql_int(f->sql, "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+				"AND query LIKE 'SELECT id FROM space%'");
+	before = postgres_of(r.c)->waits;
+	assert_int_equal(kill(server, SIGSTOP), 0);
+	thread_start(&r.thread, read_once, &r);
+	while (__atomic_load_n(&postgres_of(r.c)->waits, __ATOMIC_ACQUIRE) == before)
+		sched_yield();
+	postgres_pool_set_silent(pool, true);
+	pthread_join(r.thread, NULL);
+	assert_int_equal(r.failures, 1);
+	assert_int_equal(kill(server, SIGCONT), 0);
+	/* Nobody begins to wait either, until the node has had an answer. */
+	assert_int_equal(store_space_find(r.c, STR("team"), &id), STORE_BUSY);
+	assert_true(clock_mono_ns() - begun_ns < POSTGRES_ANSWER_MAX_MS * INT64_C(1000000));
+	temp_node_renew(f, node);
+	assert_false(postgres_pool_is_silent(pool));
+	while (store_space_find(r.c, STR("team"), &id) == STORE_BUSY)
+		sched_yield();
+	store_close(r.c);
+	store_cluster_close(node);
+}
+
 static void an_address_may_name_hosts_that_are_away(void **state)
 {
 	struct temp_postgres *f = *state;
@@ -346,6 +395,7 @@ int main(void)
 		with_database(a_change_of_a_key_wakes_the_nodes),
 		with_database(nobody_writes_over_what_another_has_changed_meanwhile),
 		with_database(readers_share_a_few_sessions),
+		with_database(nobody_goes_on_waiting_for_a_database_that_has_fallen_silent),
 		with_database(an_address_may_name_hosts_that_are_away),
 		with_database(a_server_that_takes_no_writes_is_not_used),
 	};

@@ -1,9 +1,12 @@
 """Nodes of a cluster over one PostgreSQL, which is started for the tests of a file."""
 
+import contextlib
 import glob
 import itertools
 import json
+import os
 import re
+import signal
 import subprocess
 import threading
 import uuid
@@ -46,6 +49,22 @@ class Postgres:
         url = self.url.rsplit("/", 1)[0] + "/" + database
         done = subprocess.run([self.psql, "-qAtX", url, "-c", sql], capture_output=True, text=True, check=True)
         return done.stdout.strip()
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """All of it stands still: its connections stay, and nothing answers. Must not be asked meanwhile."""
+        pid = int((Path(self.run("SHOW data_directory")) / "postmaster.pid").read_text().split()[0])
+        stopped = [pid]
+        os.kill(pid, signal.SIGSTOP)  # it makes no more children
+        stopped += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        try:
+            for child in stopped[1:]:
+                os.kill(child, signal.SIGSTOP)
+            yield
+        finally:
+            for one in stopped:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(one, signal.SIGCONT)
 
     def close(self):
         self.process.stdin.close()

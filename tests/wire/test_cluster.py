@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -290,6 +291,22 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     assert contents(node, "here") == ["kept"]
     assert node.ask("GET", "/readyz").status == 200
     assert any(line["msg"] == "the database answers again" for line in log_of(node))
+    assert node.server.terminate() == 0
+
+
+def test_a_database_that_stands_still_keeps_nobody_waiting_past_the_lease(join, postgres):
+    """Its connections stay, and nothing answers: a read that is not kept in memory ends with 503, and so does the next."""
+    node = join()
+    store(node, "here", "kept")
+    with postgres.frozen():
+        until = time.monotonic() + 8  # the lease of five seconds ends meanwhile
+        while time.monotonic() < until:
+            began = time.monotonic()
+            answer = node.ask("GET", "/v1/memories?page_size=7", space="here")
+            assert answer.status == 503 and answer.headers["Retry-After"] == "1", answer
+            assert time.monotonic() - began < 6
+        assert node.ask("GET", "/readyz").status == 503
+    assert contents(node, "here") == ["kept"]
     assert node.server.terminate() == 0
 
 

@@ -11,12 +11,15 @@
 
 /* The lease is five seconds long, and renewed each second: an answer that takes longer comes too late. */
 enum { CLUSTER_ANSWER_MAX_MS = 3000 };
+/* Readers do not wait any longer than this. */
+enum { SILENT_MS = 1500 };
 
 struct store_cluster {
 	char *url;
 	char *id, *node_url, *version;
 	char protocol[24];
 	struct postgres_session *session;	/* NULL: it broke */
+	struct postgres_pool *pool;		/* is told whether the database answers */
 	bool is_leaving;
 	char error[256];
 };
@@ -219,8 +222,14 @@ static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
 static PGresult *next_result(struct store_cluster *c)
 {
 	PGconn *db = c->session->db;
-	PGresult *result = postgres_wait(db, CLUSTER_ANSWER_MAX_MS) ? PQgetResult(db) : NULL;
+	bool is_there = postgres_wait(db, SILENT_MS);
+	PGresult *result;
 
+	if (!is_there) {
+		postgres_pool_set_silent(c->pool, true);
+		is_there = postgres_wait(db, CLUSTER_ANSWER_MAX_MS - SILENT_MS);
+	}
+	result = is_there ? PQgetResult(db) : NULL;
 	if (result && PQresultStatus(result) != PGRES_PIPELINE_SYNC && postgres_wait(db, CLUSTER_ANSWER_MAX_MS))
 		PQclear(PQgetResult(db));
 	return result;
@@ -271,7 +280,11 @@ enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_off
 	bool may_be_broken = c->session;
 	enum store_status status = renew_once(c, clock_offset_ms, arena, ret);
 
-	return status == STORE_BUSY && may_be_broken ? renew_once(c, clock_offset_ms, arena, ret) : status;
+	if (status == STORE_BUSY && may_be_broken)
+		status = renew_once(c, clock_offset_ms, arena, ret);
+	if (status == STORE_OK)
+		postgres_pool_set_silent(c->pool, false);
+	return status;
 }
 
 /* --- Coming and going --- */
@@ -374,6 +387,7 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
 		return NULL;
 	c = mem_zalloc(sizeof(*c));
 	c->url = postgres_url(address);
+	c->pool = postgres_pool_use(c->url);
 	c->id = copy(self->id);
 	c->node_url = copy(self->url);
 	c->version = copy(self->version);
@@ -389,6 +403,7 @@ void store_cluster_close(struct store_cluster *c)
 	if (c == NULL)
 		return;
 	postgres_session_close(c->session);
+	postgres_pool_release(c->pool);
 	free(c->version);
 	free(c->node_url);
 	free(c->id);

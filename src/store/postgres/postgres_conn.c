@@ -10,6 +10,9 @@
 /* Between two attempts to reach a database that cannot be reached. */
 enum { CONNECT_PAUSE_MS = 100 };
 
+/* How often a reader that waits looks whether it is in vain. */
+enum { SLICE_MS = 100 };
+
 /* --- What errors mean --- */
 
 /* The first two characters of an error's code are its class. */
@@ -79,17 +82,30 @@ bool postgres_send_plain(struct postgres_conn *c, const char *sql)
 	return true;
 }
 
-/* NULL is an end, or no answer for too long. */
-static PGresult *await(PGconn *db)
+/* A reader looks now and then whether the database has fallen silent. */
+static bool wait_for_answer(struct postgres_conn *c)
 {
-	return postgres_wait(db, POSTGRES_ANSWER_MAX_MS) ? PQgetResult(db) : NULL;
+	int64_t slice_ms = c->base.is_reader ? SLICE_MS : POSTGRES_ANSWER_MAX_MS;
+
+	for (int64_t waited_ms = 0; waited_ms < POSTGRES_ANSWER_MAX_MS; waited_ms += slice_ms)
+		if (postgres_wait(c->session->db, slice_ms))
+			return true;
+		else if (c->base.is_reader && postgres_pool_is_silent(c->pool))
+			return false;
+	return false;
+}
+
+/* NULL is an end, or no answer for too long. */
+static PGresult *await(struct postgres_conn *c)
+{
+	return wait_for_answer(c) ? PQgetResult(c->session->db) : NULL;
 }
 
 /* One answer is taken off. Owned; NULL: the session is over. Behind each stands an end, unless it was the last words of
  * the server. */
 static PGresult *next_answer(struct postgres_conn *c)
 {
-	PGresult *result = await(c->session->db), *end = result ? await(c->session->db) : NULL;
+	PGresult *result = await(c), *end = result ? await(c) : NULL;
 
 	PQclear(end);
 	return result;
@@ -154,7 +170,7 @@ enum store_status postgres_sync(struct postgres_conn *c, PGresult **ret)
 	status = take_answers(c, ret);
 	if (c->session == NULL)
 		return status;
-	end = await(c->session->db);
+	end = await(c);
 	if (PQresultStatus(end) != PGRES_PIPELINE_SYNC) {
 		PQclear(end);
 		return postgres_lost(&c->base);

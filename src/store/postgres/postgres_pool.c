@@ -18,6 +18,7 @@ struct postgres_pool {
 	pthread_cond_t given;
 	struct postgres_session *idle;	/* the one that was used last is first */
 	size_t count;			/* of the idle, the taken, and those that are being opened */
+	bool is_silent;
 };
 
 static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -118,23 +119,24 @@ struct postgres_session *postgres_pool_take(struct postgres_pool *p, struct buf 
 {
 	int64_t until_ns = clock_mono_ns() + TAKE_MAX_MS * INT64_C(1000000);
 	struct postgres_session *s;
-	bool is_room;
+	bool is_room, is_silent;
 
 	pthread_mutex_lock(&p->lock);
-	while (p->idle == NULL && p->count == POSTGRES_POOL_MAX)
+	while (p->idle == NULL && p->count == POSTGRES_POOL_MAX && !p->is_silent)
 		if (!cond_wait_until(&p->given, &p->lock, until_ns))
 			break;
-	s = p->idle;
+	is_silent = p->is_silent;
+	s = is_silent ? NULL : p->idle;
 	if (s)
 		p->idle = s->next;
-	is_room = s == NULL && p->count < POSTGRES_POOL_MAX;
+	is_room = s == NULL && !is_silent && p->count < POSTGRES_POOL_MAX;
 	p->count += is_room;
 	pthread_mutex_unlock(&p->lock);
 	if (s)
 		return s;
 	if (is_room)
 		return open_one(p, error);
-	buf_puts(error, "all sessions of PostgreSQL are busy");
+	buf_puts(error, is_silent ? "PostgreSQL does not answer" : "all sessions of PostgreSQL are busy");
 	return NULL;
 }
 
@@ -161,6 +163,25 @@ void postgres_pool_drop(struct postgres_pool *p, struct postgres_session *s)
 	pthread_cond_broadcast(&p->given);
 	pthread_mutex_unlock(&p->lock);
 	close_all(s);
+}
+
+void postgres_pool_set_silent(struct postgres_pool *p, bool is_silent)
+{
+	pthread_mutex_lock(&p->lock);
+	p->is_silent = is_silent;
+	if (is_silent)
+		pthread_cond_broadcast(&p->given);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool postgres_pool_is_silent(struct postgres_pool *p)
+{
+	bool is_silent;
+
+	pthread_mutex_lock(&p->lock);
+	is_silent = p->is_silent;
+	pthread_mutex_unlock(&p->lock);
+	return is_silent;
 }
 
 struct postgres_group *postgres_pool_group(struct postgres_pool *p)

@@ -27,6 +27,11 @@ struct postgres_session *postgres_pool_take(struct postgres_pool *p, struct buf 
 void postgres_pool_give(struct postgres_pool *p, struct postgres_session *s);
 /* It broke. Those that lie here have most likely broken, too. */
 void postgres_pool_drop(struct postgres_pool *p, struct postgres_session *s);
+/* Whether the database answers the node, which asks it each second. Nobody begins to wait while it does not, or goes on
+ * with it: a thread that serves others would stand still, and no answer could leave before the lease is over. */
+void postgres_pool_set_silent(struct postgres_pool *p, bool is_silent);
+bool postgres_pool_is_silent(struct postgres_pool *p);
+
 /* Borrowed. */
 struct postgres_group *postgres_pool_group(struct postgres_pool *p);
 /* How many sessions there are. */
