@@ -338,7 +338,7 @@ static void nobody_goes_on_waiting_for_a_database_that_has_fallen_silent(void **
 	before = postgres_of(r.c)->waits;
 	assert_int_equal(kill(server, SIGSTOP), 0);
 	thread_start(&r.thread, read_once, &r);
-	while (__atomic_load_n(&postgres_of(r.c)->waits, __ATOMIC_ACQUIRE) == before)
+	while (postgres_of(r.c)->waits == before)
 		sched_yield();
 	postgres_pool_set_silent(pool, true);
 	pthread_join(r.thread, NULL);

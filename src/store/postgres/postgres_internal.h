@@ -44,7 +44,7 @@ struct postgres_conn {
 	bool was_wrong;			/* what was kept, or guessed, was not so */
 	size_t depth;			/* of savepoints */
 
-	int64_t waits;			/* how often it has waited for the database */
+	_Atomic int64_t waits;		/* how often it has waited for the database: tests look */
 	bool in_snapshot;
 	struct row_cache *cache;	/* the writer's, which its readers share; NULL: no rows are kept */
 	bool is_direct;
