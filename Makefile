@@ -166,9 +166,9 @@ soak: build	## mixed load for SOAK_SECONDS (an hour): memory, descriptors and di
 	@$(PYTHON) tests/load/soak.py --seconds $(SOAK_SECONDS)
 SOAK_SECONDS ?= 3600
 
-cluster: build	## CLUSTER_NODES nodes over one PostgreSQL, killed, paused, cut off and restarted for CLUSTER_SECONDS (an hour)
+cluster: build	## CLUSTER_NODES nodes over one PostgreSQL, killed, paused, cut off, restarted for CLUSTER_SECONDS (an hour); every second start is CLUSTER_OLD
 	@SPINE_BIN=$(BIN) $(PYTHON) tests/cluster/run.py --seconds $(CLUSTER_SECONDS) --nodes $(CLUSTER_NODES) --seed $(CLUSTER_SEED) \
-		--faults kill,pause,stop,cut,peers,restart,postgres,roll
+		--faults kill,pause,stop,cut,peers,restart,postgres,roll $(if $(CLUSTER_OLD),--old $(CLUSTER_OLD))
 CLUSTER_SECONDS ?= 3600
 CLUSTER_NODES ?= 3
 CLUSTER_SEED ?= 1
