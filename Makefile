@@ -186,6 +186,7 @@ abuse: build	## clients that mean harm, up to 10,000 at a time: what they cost, 
 bench: deps-bench	## measure what was promised; the figures go to bench/results/
 	@$(SUBMAKE) binary bench-programs
 	@bench/run
+	@bench/postgres.py --write
 
 recall: build	## what search finds and handoffs carry, of RECALL_DATA (a labelled file; the project's small set)
 	@SPINE_BIN=$(BIN) $(PYTHON) bench/recall/recall.py --data "$(RECALL_DATA)" $(RECALL_OPTIONS)

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """The server on PostgreSQL: cycles a second beside the usual queue on the same PostgreSQL, and claims among many that are handled.
 
-    bench/postgres.py [--nodes N] [--rounds 3] [--handled 2000000] [--only cycles|claims] [--write]
+    bench/postgres.py [--nodes 1,3] [--rounds 3] [--handled 2000000] [--only cycles|claims] [--write]
 
 1. One PostgreSQL, as for the peers of bench/run (its defaults for durability, so that it syncs at every commit).
 2. cycles: in each round, at 64 and at 1,000 clients, the queue of bench/peers (SKIP LOCKED, a transaction for each call) and ours in
    turn, who begins changes: publish a handoff of 4 KB, receive one, ack it. Ours are spread over eight spaces and over the nodes.
+   All of it with one node, then with three, each with a database of its own.
 3. claims: two databases, one of them with so many handled handoffs in the same eight spaces, copied by SQL with their envelopes,
    tasks and events; the same load on both in turn.
 
-A figure is the median of the rounds' ratios. It takes about ten minutes, and wants a machine that does nothing else; how busy it was
+A figure is the median of the rounds' ratios. It takes about fifteen minutes, and wants a machine that does nothing else; how busy it was
 is told. --write puts the table into bench/results/postgres.md."""
 
 from __future__ import annotations
@@ -181,25 +182,25 @@ def told(ratios: list[float]) -> str:
     return f"{statistics.median(ratios):.2f} times ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def cycles(peer: PostgreSQL, options: argparse.Namespace) -> list[list[str]]:
-    sql(peer, "postgres", "CREATE DATABASE cycles")
+def cycles(peer: PostgreSQL, count: int, options: argparse.Namespace) -> list[list[str]]:
+    sql(peer, "postgres", f"CREATE DATABASE cycles_{count}")
     rows = []
-    with serving(address(peer, "cycles"), options.nodes) as nodes:
+    with serving(address(peer, f"cycles_{count}"), count) as nodes:
         ours(nodes, 64, 1)  # makes the spaces
         for clients, seconds in SECONDS.items():
             ran = []
             for turn in range(options.rounds):
                 order = [("ours", lambda: ours(nodes, clients, seconds)), ("theirs", lambda: theirs(peer, clients, seconds))]
                 ran.append({name: with_database(peer, side, seconds) for name, side in (order if turn % 2 else order[::-1])})
-                print(f"{clients} clients: ours {ran[-1]['ours']['rate']:,.0f}/s, SKIP LOCKED {ran[-1]['theirs']['rate']:,.0f}/s", flush=True)
+                print(f"{count} nodes, {clients} clients: ours {ran[-1]['ours']['rate']:,.0f}/s, SKIP LOCKED {ran[-1]['theirs']['rate']:,.0f}/s", flush=True)
             ratios = [one["ours"]["rate"] / one["theirs"]["rate"] for one in ran]
             reached = "OK" if statistics.median(ratios) >= TARGETS[clients] else "short"
             rows.append([f"cycles/s, {clients:,} clients, over SKIP LOCKED", told(ratios), f"at least {TARGETS[clients]} times", reached])
             for name, key in (("ours", "ours"), ("SKIP LOCKED", "theirs")):
                 rows.append([f"{name}, {clients:,} clients", f"{statistics.median(one[key]['rate'] for one in ran):,.0f} /s", "", ""])
-                rows.append(["p50 and p99 of a cycle", " and ".join(f"{statistics.median(one[key][p] for one in ran):.1f} ms" for p in ("p50_ms", "p99_ms")),
+                rows.append([f"{name}, p50 and p99 of a cycle", " and ".join(f"{statistics.median(one[key][p] for one in ran):.1f} ms" for p in ("p50_ms", "p99_ms")),
                              "", ""])
-                rows.append(["PostgreSQL's CPU time a cycle", f"{statistics.median(one[key]['database_us'] for one in ran):.0f} us", "", ""])
+                rows.append([f"{name}, PostgreSQL's CPU time a cycle", f"{statistics.median(one[key]['database_us'] for one in ran):.0f} us", "", ""])
             rows.append([f"our servers' CPU time a cycle, {clients:,} clients", f"{statistics.median(one['ours']['server_us'] for one in ran):.0f} us", "", ""])
     return rows
 
@@ -227,23 +228,25 @@ def claims(peer: PostgreSQL, options: argparse.Namespace) -> list[list[str]]:
             ["beside them", f"{statistics.median(rates):,.0f} /s", "", ""]]
 
 
-def report(rows: list[list[str]], options: argparse.Namespace, busy: list[float]) -> str:
+def report(parts: dict[str, list[list[str]]], options: argparse.Namespace, busy: list[float]) -> str:
     version = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
     lines = [
         "# On PostgreSQL", "", "Written by `bench/postgres.py --write`: how it is measured stands there. Medians, with the least and the most of "
-        f"{options.rounds} rounds in brackets.", "",
-        f"- {time.strftime('%Y-%m-%d')}, spine at {version}, {os.cpu_count()} cores, {options.nodes} node{'s' if options.nodes > 1 else ''}, eight spaces, "
-        f"{BYTES} bytes",
+        f"{options.rounds} rounds in brackets. [decisions.md](../../docs/decisions.md#what-a-delivery-on-postgresql-costs) says where the time goes.", "",
+        f"- {time.strftime('%Y-%m-%d')}, spine at {version}, {os.cpu_count()} cores for everything: PostgreSQL, the servers and the load; eight spaces, "
+        f"{BYTES} bytes, fsync on",
         f"- CPU in use by others before and after: {busy[0]:.0f} % and {busy[1]:.0f} %"
-        + (" (busy: the ratios are made in turns, the rates mean little)" if max(busy) > 20 else ""), "",
-        "| figure | measured | target | |", "| --- | --- | --- | --- |",
+        + (" (busy: the ratios are made in turns, the rates mean little)" if max(busy) > 20 else ""),
     ]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+    for title, rows in parts.items():
+        lines += ["", f"## {title}", "", "| figure | measured | target | |", "| --- | --- | --- | --- |"]
+        lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=1)
+    parser.add_argument("--nodes", type=lambda text: [int(one) for one in text.split(",")], default=[1, 3])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--handled", type=int, default=2_000_000)
     parser.add_argument("--only", choices=["cycles", "claims"])
@@ -251,17 +254,17 @@ def main() -> None:
     options = parser.parse_args()
     BUILT.mkdir(parents=True, exist_ok=True)
     busy = [busy_percent()]
-    rows: list[list[str]] = []
+    parts: dict[str, list[list[str]]] = {}
     scratch = BUILT / "scratch" / "on-postgres"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.parent.mkdir(parents=True, exist_ok=True)
     with PostgreSQL(scratch) as peer:
-        if options.only != "claims":
-            rows += cycles(peer, options)
+        for count in options.nodes if options.only != "claims" else []:
+            parts["One node" if count == 1 else f"{count} nodes, which share the cores that one has alone"] = cycles(peer, count, options)
         if options.only != "cycles":
-            rows += claims(peer, options)
+            parts["Claims"] = claims(peer, options)
     busy.append(busy_percent())
-    text = report(rows, options, busy)
+    text = report(parts, options, busy)
     print(text)
     if options.write:
         (ROOT / "bench" / "results" / "postgres.md").write_text(text)
