@@ -10,6 +10,15 @@ export interface Status {
 	readonly store: { readonly engine: string; readonly bytes: number; readonly data: string };
 }
 
+/** How a version came, as the server saw it. */
+export interface Origin {
+	readonly client: string | null;
+	readonly key: string | null;
+	readonly protocol: string;
+	/** Of one that was moved here: what its file told. */
+	readonly claimed?: Origin | null;
+}
+
 export interface Memory {
 	readonly id: string;
 	readonly version: number;
@@ -23,6 +32,8 @@ export interface Memory {
 	readonly task: string | null;
 	readonly pinned: boolean;
 	readonly trust: string | null;
+	readonly origin: Origin | null;
+	readonly flags?: readonly string[];
 	readonly metadata: { readonly [name: string]: Json };
 	readonly expires_at: string | null;
 	readonly supersedes: string | null;

@@ -25,10 +25,15 @@ static void put_since(struct json_writer *w, const struct envelope *e, const str
 	buf_release(&news);
 }
 
-/* The prompt shows such characters; the envelope has them as they are. Neither may change: it is said beside them. */
-static void put_flags(struct json_writer *w, struct str envelope)
+/* The prompt shows such characters; the envelope has them as they are. Neither may change: it is said beside them.
+ * What is stored may be without the texts of its memories: e has them, unless it is NULL. */
+static void put_flags(struct json_writer *w, struct str stored, const struct envelope *e)
 {
-	if (!invisible_is_flagged(envelope))
+	bool is_flagged = invisible_is_flagged(stored);
+
+	for (size_t i = 0; e && i < e->ref_count && !is_flagged; i++)
+		is_flagged = invisible_is_flagged(e->refs[i].text);
+	if (!is_flagged)
 		return;
 	json_key(w, "flags");
 	json_put_raw(w, STR("[\"" INVISIBLE_FLAG "\"]"));
@@ -56,7 +61,7 @@ void taken_write_envelope(const struct field *f, const void *from, const void *w
 	    row.parent == 0 && !form->is_v1 && !form->with_prompt) {
 		json_key(w, "envelope");
 		json_put_raw(w, row.body);
-		put_flags(w, row.body);
+		put_flags(w, row.body, NULL);
 		return;
 	}
 	if (row.body.p == NULL || unpack_row(form->conn, &row, arena, &e, &problem) != P_OK) {
@@ -78,9 +83,9 @@ void taken_write_envelope(const struct field *f, const void *from, const void *w
 			envelope_write(&e, ENVELOPE_WHOLE, &text);
 		json_key(w, "envelope");
 		json_put_raw(w, buf_str(&text));
-		put_flags(w, buf_str(&text));
 		buf_clear(&text);
 	}
+	put_flags(w, row.body, &e);
 	put_since(w, &e, results, count, h->changed_at_ms);
 	if (form->with_prompt) {
 		render_prompt(&e, &text);

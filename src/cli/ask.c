@@ -1,6 +1,7 @@
 #include "cli/ask.h"
 
 #include "cli/local_server.h"
+#include "cli/own_key.h"
 #include "client/url.h"
 
 enum { PATH_MAX_BYTES = 64 * 1024, DOCUMENT_MAX_BYTES = 64 * 1024, VALUE_MAX_BYTES = 512 * 1024 * 1024 };
@@ -223,13 +224,14 @@ static struct str name_space(const struct cli *cli, struct str detail)
 {
 	static const char words[] = "in this space";
 	const char *at = detail.n ? memmem(detail.p, detail.n, words, strlen(words)) : NULL;
+	const char *space = ask_said_space(cli);
 	struct str before, after;
 
-	if (at == NULL)
+	if (at == NULL || space == NULL)
 		return detail;
 	before = str_sub(detail, 0, (size_t)(at - detail.p));
 	after = str_sub(detail, before.n + strlen(words), detail.n);
-	return arena_printf(cli->arena, "%.*sin the space \"%s\"%.*s", STR_ARG(before), ask_space(cli), STR_ARG(after));
+	return arena_printf(cli->arena, "%.*sin the space \"%s\"%.*s", STR_ARG(before), space, STR_ARG(after));
 }
 
 /* A field such as "memories[3].content" is worth naming, if the sentence does not do so already. That the id or the
@@ -245,6 +247,13 @@ const char *ask_space(const struct cli *cli)
 	const char *space = cli->space ? cli->space : options_text(&cli->options, "space");
 
 	return space ? space : "default";
+}
+
+const char *ask_said_space(const struct cli *cli)
+{
+	bool is_said = cli->space || options_text(&cli->options, "space");
+
+	return is_said || !own_key_is_there(cli) ? ask_space(cli) : NULL;
 }
 
 struct str ask_sentence(const struct cli *cli, const struct ask *ask)

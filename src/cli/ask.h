@@ -44,6 +44,8 @@ void ask_write_value(const struct cli *cli, const struct json *value);
 
 /* The space that calls are about. */
 const char *ask_space(const struct cli *cli);
+/* The same for a sentence that names it. NULL: nobody said one, and a key goes along, which may be of another space. */
+const char *ask_said_space(const struct cli *cli);
 /* The sentence that ask_report prints, without "spine: ". */
 struct str ask_sentence(const struct cli *cli, const struct ask *ask);
 /* The problem document of a failure, the server's or (where it was not reached) one of the client's. */

@@ -6,7 +6,7 @@
 
 #include "cli/term.h"
 
-enum { TABLE_COLUMNS_MAX = 10 };
+enum { TABLE_COLUMNS_MAX = 12 };
 
 struct table_column {
 	const char *title;	/* NULL ends the list; where the first is empty, no titles are printed */

@@ -1,5 +1,7 @@
 #include "cli/term.h"
 
+#include "text/invisible.h"
+
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -51,17 +53,27 @@ static bool is_dangerous(utf8proc_int32_t c)
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
+/* Whether nobody sees a character is told by its neighbours, so that the text is kept whole. */
 struct chars {
+	struct str text;
 	struct str rest;
+	struct invisible next;		/* of those that are to come */
 };
 
 struct one_char {
 	struct str bytes;
 	utf8proc_int32_t code;	/* -1 where the byte is no UTF-8 */
+	bool is_shown_as_code;
 };
+
+static struct chars chars_of(struct str text)
+{
+	return (struct chars){text, text, invisible_next(text, 0)};
+}
 
 static bool next_char(struct chars *chars, struct one_char *ret)
 {
+	size_t at = chars->text.n - chars->rest.n;
 	utf8proc_ssize_t len;
 
 	if (chars->rest.n == 0)
@@ -71,6 +83,9 @@ static bool next_char(struct chars *chars, struct one_char *ret)
 		ret->code = -1;
 		len = 1;
 	}
+	ret->is_shown_as_code = at == chars->next.at || is_dangerous(ret->code);
+	if (at == chars->next.at)
+		chars->next = invisible_next(chars->text, chars->next.end);
 	ret->bytes = str_sub(chars->rest, 0, (size_t)len);
 	chars->rest = str_sub(chars->rest, (size_t)len, chars->rest.n);
 	return true;
@@ -80,12 +95,14 @@ static void put_char(struct buf *out, const struct one_char *c)
 {
 	if (c->code < 0)
 		buf_printf(out, "\\x%02x", (unsigned char)c->bytes.p[0]);
-	else if (!is_dangerous(c->code))
+	else if (!c->is_shown_as_code)
 		buf_put(out, c->bytes);
 	else if (c->code < 0x100)
 		buf_printf(out, "\\x%02x", (unsigned)c->code);
-	else
+	else if (c->code < 0x10000)
 		buf_printf(out, "\\u%04x", (unsigned)c->code);
+	else
+		buf_printf(out, "\\U%08x", (unsigned)c->code);
 }
 
 static bool is_blank(utf8proc_int32_t code)
@@ -95,7 +112,7 @@ static bool is_blank(utf8proc_int32_t code)
 
 void term_put_text(struct buf *out, struct str text)
 {
-	struct chars chars = {text};
+	struct chars chars = chars_of(text);
 	struct one_char c;
 
 	while (next_char(&chars, &c)) {
@@ -110,7 +127,7 @@ void term_put_text(struct buf *out, struct str text)
 
 size_t term_columns(struct str text)
 {
-	struct chars chars = {text};
+	struct chars chars = chars_of(text);
 	struct one_char c;
 	size_t columns = 0;
 
@@ -121,7 +138,7 @@ size_t term_columns(struct str text)
 
 void term_put_line(struct buf *out, struct str text, size_t max_columns)
 {
-	struct chars chars = {text};
+	struct chars chars = chars_of(text);
 	size_t columns = 0, cut_at = out->len;
 	bool blank = false, any = false;
 	struct one_char c;
@@ -167,12 +184,15 @@ struct str term_line(struct arena *arena, struct str text)
 
 void term_put_json(struct buf *out, struct str json)
 {
-	struct chars chars = {json};
+	struct chars chars = chars_of(json);
 	struct one_char c;
 
 	while (next_char(&chars, &c)) {
 		/* Between the tokens of JSON text line breaks and tabs may stand; in its strings they cannot. */
-		if (c.code >= 0x20 && is_dangerous(c.code))
+		if (c.code >= 0x10000 && c.is_shown_as_code)
+			buf_printf(out, "\\u%04x\\u%04x", 0xd7c0 + ((unsigned)c.code >> 10),
+				   0xdc00 + ((unsigned)c.code & 0x3ff));
+		else if (c.code >= 0x20 && c.is_shown_as_code)
 			buf_printf(out, "\\u%04x", (unsigned)c.code);
 		else if (c.code < 0x20 && !is_blank(c.code))
 			buf_putc(out, '?');

@@ -1,8 +1,8 @@
 /* What a person sees: widths, colours, and text from outside made safe to print.
  *
  * Stored text may hold anything, escape sequences that rewrite the screen included. Nothing of it is printed but
- * through this module, which shows control characters, invalid UTF-8 and characters that reverse the direction of
- * writing as \x1b or \u202e.
+ * through this module, which shows control characters, invalid UTF-8, characters that reverse the direction of
+ * writing and those that nobody sees (text/invisible.h) as \x1b, \u202e or \U000e0061.
  */
 #ifndef SPINE_CLI_TERM_H
 #define SPINE_CLI_TERM_H
@@ -32,8 +32,8 @@ void term_put_text(struct buf *out, struct str text);
 void term_put_line(struct buf *out, struct str text, size_t max_columns);
 /* Columns that a text takes which came out of the two above. */
 size_t term_columns(struct str text);
-/* JSON with the dangerous characters that JSON allows in strings (DEL, C1, direction marks) written as \u009b. The
- * same value. */
+/* JSON with the dangerous characters that JSON allows in strings (DEL, C1, marks of direction, what nobody sees)
+ * written as \u009b. The same value. */
 void term_put_json(struct buf *out, struct str json);
 /* A copy in one line, uncut. */
 struct str term_line(struct arena *arena, struct str text);

@@ -192,10 +192,10 @@ static bool is_legitimate(struct str text, size_t at, size_t end, uint32_t code)
 	return code >= 0xe0020 && code <= 0xe007f && is_in_flag(text, at);
 }
 
-bool invisible_is_flagged(struct str text)
+struct invisible invisible_next(struct str text, size_t at)
 {
-	size_t at = 0, end;
 	uint64_t eight;
+	size_t end;
 
 	while (at < text.n) {
 		if (text.n - at >= sizeof(eight)) {
@@ -209,13 +209,18 @@ bool invisible_is_flagged(struct str text)
 			uint32_t code = character(text, at, &end);
 
 			if (is_invisible(code) && !is_legitimate(text, at, end, code))
-				return true;
+				return (struct invisible){at, end, code};
 			at = end;
 		} else {
 			at++;
 		}
 	}
-	return false;
+	return (struct invisible){text.n, text.n, 0};
+}
+
+bool invisible_is_flagged(struct str text)
+{
+	return invisible_next(text, 0).at < text.n;
 }
 
 bool invisible_has_any(struct str text)

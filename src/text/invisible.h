@@ -14,6 +14,14 @@
 /* What it is called in an answer. */
 #define INVISIBLE_FLAG "invisible"
 
+/* Where one begins and ends. */
+struct invisible {
+	size_t at, end;
+	uint32_t code;
+};
+
+/* The first at `at` or behind it, where a character begins; at the end of the text where there is none. */
+struct invisible invisible_next(struct str text, size_t at);
 /* Has the text such a character? Any bytes may come in; what is not UTF-8 is no such character. Takes one pass; text of
  * ASCII is skipped eight bytes at a time. */
 bool invisible_is_flagged(struct str text);

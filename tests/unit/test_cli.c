@@ -40,6 +40,23 @@ static void test_control_characters_are_made_visible(void **state)
 	assert_text("gr\xc3\xbc\xc3\x9f", 6, "gr\xc3\xbc\xc3\x9f");
 }
 
+static void assert_all_of_text(const char *text, const char *expected)
+{
+	assert_text(text, strlen(text), expected);
+}
+
+static void test_what_nobody_sees_is_made_visible_and_what_a_script_needs_is_not(void **state)
+{
+	(void)state;
+	assert_all_of_text("pay\u200bload", "pay\\u200bload");
+	assert_all_of_text("a\U000e0061\U000e0062", "a\\U000e0061\\U000e0062");
+	assert_all_of_text("ig\u200dnore b\ufe0f", "ig\\u200dnore b\\ufe0f");
+	assert_all_of_text("\U0001f468\u200d\U0001f469 \u2764\ufe0f", "\U0001f468\u200d\U0001f469 \u2764\ufe0f");
+	assert_all_of_text("می\u200cخواهم", "می\u200cخواهم");
+	/* A mark of direction would turn what stands behind it in the line, whoever needs it. */
+	assert_all_of_text("שלום\u200f", "שלום\\u200f");
+}
+
 static void test_what_is_no_utf8_is_made_visible(void **state)
 {
 	(void)state;
@@ -84,6 +101,9 @@ static void test_json_keeps_its_value_and_loses_its_teeth(void **state)
 	buf_init(&out, 4096);
 	term_put_json(&out, str_of("{\"a\":\"\xc2\x9b\x7f\xe2\x80\xae\xc3\xbc\",\n\t\"b\":1}"));
 	assert_string_equal(buf_str(&out).p, "{\"a\":\"\\u009b\\u007f\\u202e\xc3\xbc\",\n\t\"b\":1}");
+	buf_clear(&out);
+	term_put_json(&out, str_of("\"a\u200bb\U000e0061\""));
+	assert_string_equal(buf_str(&out).p, "\"a\\u200bb\\udb40\\udc61\"");
 	buf_release(&out);
 }
 
@@ -415,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_control_characters_are_made_visible),
+		cmocka_unit_test(test_what_nobody_sees_is_made_visible_and_what_a_script_needs_is_not),
 		cmocka_unit_test(test_what_is_no_utf8_is_made_visible),
 		cmocka_unit_test(test_a_line_is_one_line_and_cut_to_its_columns),
 		cmocka_unit_test(test_json_keeps_its_value_and_loses_its_teeth),

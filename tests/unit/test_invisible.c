@@ -46,6 +46,18 @@ static void what_a_script_or_an_emoji_needs_is_not(void **state)
 			fail_msg("flagged: %zu, %s", i, legitimate[i]);
 }
 
+static void each_is_found_where_it_stands(void **state)
+{
+	struct str text = STR("abcdefgh\u200b \u2764\ufe0f\U000e0041\xff");
+	struct invisible first = invisible_next(text, 0), second = invisible_next(text, first.end);
+
+	(void)state;
+	assert_true(first.at == 8 && first.end == 11 && first.code == 0x200b);
+	assert_true(second.at == 18 && second.end == 22 && second.code == 0xe0041);
+	assert_int_equal(invisible_next(text, second.end).at, text.n);
+	assert_int_equal(invisible_next(STR_NULL, 0).at, 0);
+}
+
 static void any_bytes_may_come(void **state)
 {
 	char bytes[64];
@@ -68,6 +80,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_hides_is_flagged),
 		cmocka_unit_test(what_a_script_or_an_emoji_needs_is_not),
+		cmocka_unit_test(each_is_found_where_it_stands),
 		cmocka_unit_test(any_bytes_may_come),
 	};
 

@@ -158,3 +158,13 @@ def test_the_audit_and_the_tail_show_which_key_it_was(admin):
     assert admin("audit", "--with-key", "key-2", "--json").json["entries"] == []
     told = admin("tail", "--after", "0", "--count", "2").out
     assert re.search(r"memory\.stored +ms-1 +by ann with key-1", told), told
+
+
+def test_what_is_not_there_is_not_said_to_be_of_another_space_than_the_keys(spine, admin):
+    team = {"SPINE_KEY": admin("key", "create", "ci", "--space", "team", "--scope", "read,write").out.strip()}
+    for missing in ("ms-1", "ho-1", "env-1"):
+        refused = spine("get", missing, env=team)
+        assert refused.code == NOT_FOUND and missing in refused.err
+        assert "default" not in refused.err and "in this space" in refused.err
+    named = spine("get", "ms-1", "--space", "team", env=team)
+    assert named.code == NOT_FOUND and 'in the space "team"' in named.err

@@ -104,6 +104,54 @@ def test_get_raw_prints_the_content_byte_for_byte(spine):
     assert spine.ok("get", "--raw", memory_id).out == content
 
 
+HIDDEN = "pay\u200bload\u202e\U000e0061 \U0001f468\u200d\U0001f469"
+SEEN = "pay\\u200bload\\u202e\\U000e0061 \U0001f468\u200d\U0001f469"
+
+
+@pytest.mark.parametrize("line", ["list", "search invoice", "get ms-1", "versions ms-1", "quarantine", "quarantine add ms-1 --dry-run"])
+@pytest.mark.parametrize("on_terminal", [False, True])
+def test_what_nobody_sees_is_shown_and_named(spine, line, on_terminal):
+    stored(spine, f"invoice {HIDDEN}", "--agent", "a\u200bb", "--trust", "external")
+    if line == "quarantine":
+        spine.ok("quarantine", "add", "ms-1")
+    if on_terminal:
+        code, text = spine.on_terminal(*line.split(), env={"NO_COLOR": "1"}, columns=200)
+        assert code == OK
+    else:
+        text = spine.ok(*line.split()).out
+    assert SEEN in text and not set("\u200b\u202e\U000e0061") & set(text), repr(text)
+    assert "invisible" in text or "--dry-run" in line
+    assert "a\\u200bb" in text and "external" in text or line.startswith("versions")
+
+
+def test_what_a_pipe_is_promised_is_exact(spine):
+    stored(spine, HIDDEN)
+    assert spine.ok("get", "--raw", "ms-1").out == HIDDEN
+    assert HIDDEN in spine.ok("get", "--json", "ms-1").out and HIDDEN in spine.ok("export").out
+
+
+def test_an_ordinary_memory_has_no_flags_and_no_trust_in_its_row(spine):
+    stored(spine, "\U0001f468\u200d\U0001f469 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645")
+    assert "FLAGS" not in spine.ok("list").out and "TRUST" not in spine.ok("list").out
+    assert "flags" not in spine.ok("get", "ms-1").out and "\u200c" in spine.ok("get", "ms-1").out
+
+
+def test_get_says_how_a_memory_came(spine):
+    stored(spine, "the content")
+    origin = read(spine, "ms-1")["origin"]
+    assert f"\norigin http, {origin['client']}\n" in spine.ok("get", "ms-1").out
+
+
+def test_get_says_what_the_file_of_a_moved_memory_told(spine, tmp_path):
+    stored(spine, "the content")
+    client = read(spine, "ms-1")["origin"]["client"]
+    file = tmp_path / "space"
+    file.write_text(spine.ok("export", "--whole").out)
+    spine.ok("import", file, "--space", "shown-elsewhere")
+    moved = spine.ok("get", "ms-1", "--space", "shown-elsewhere").out
+    assert f"\norigin transfer, {client}; its file says http, {client}\n" in moved
+
+
 def test_get_reads_several_and_old_versions(spine):
     stored(spine, "one")
     stored(spine, "two")

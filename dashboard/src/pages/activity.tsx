@@ -1,6 +1,7 @@
 // What has just happened, as it happens.
 import { Name, Panel, Time } from "../parts/basics";
 import { HandoffLink } from "../parts/handoffs";
+import { Seen } from "../parts/seen";
 import { recent, shortType } from "../live";
 import { link } from "../router";
 import { useStore } from "../store";
@@ -31,7 +32,7 @@ function Row({ event }: { event: LiveEvent }) {
 			{data?.key && <span class="faint">with {data.key}</span>}{" "}
 			{data?.note && (
 				<span class="faint note-text" dir="auto">
-					{data.note}
+					<Seen text={data.note} />
 				</span>
 			)}
 		</li>

@@ -9,6 +9,7 @@ import { HandoffLink, Presence } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
 import { say } from "../parts/notes";
 import { May } from "../parts/may";
+import { Seen } from "../parts/seen";
 import { linkWith } from "../router";
 import { useRows } from "../rows";
 import type { Agent } from "../types";
@@ -79,7 +80,10 @@ function Work({ agent }: { agent: Agent }) {
 	const more = agent.queue.leased + agent.queue.working - 1;
 	return (
 		<div class="faint clamp">
-			<HandoffLink id={first.id} /> <bdi>{first.summary}</bdi>
+			<HandoffLink id={first.id} />{" "}
+			<bdi>
+				<Seen text={first.summary} />
+			</bdi>
 			{more > 0 && `, and ${count(more)} more`}
 		</div>
 	);
@@ -143,7 +147,7 @@ function Row({
 				<Name>{agent.name}</Name>
 				{agent.description && (
 					<div class="faint clamp" dir="auto">
-						{agent.description}
+						<Seen text={agent.description} />
 					</div>
 				)}
 			</th>

@@ -7,6 +7,7 @@ import { now } from "../parts/clock";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
 import { May } from "../parts/may";
+import { Seen } from "../parts/seen";
 import { ownLink, pageOf } from "../router";
 import { by } from "../identity";
 import { useStore } from "../store";
@@ -87,7 +88,7 @@ function One({ space, alert, reload }: { space: string; alert: Alert; reload: ()
 		<li class={`alert ${alert.severity} ${isSilent || alert.acknowledged_at ? "quiet" : ""}`}>
 			<State name={alert.severity} />
 			<div class="alert-text">
-				<strong>{words(alert.name)}</strong> <span dir="auto">{alert.summary}</span>{" "}
+				<strong>{words(alert.name)}</strong> <span dir="auto"><Seen text={alert.summary} /></span>{" "}
 				<span class="faint">
 					since <Time at={alert.since} />
 					{alert.value !== null && (

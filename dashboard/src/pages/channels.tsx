@@ -3,6 +3,7 @@ import { call, path } from "../api";
 import { count } from "../format";
 import { Empty, Failure, Name, Panel, Table, Time, Title, Waiting } from "../parts/basics";
 import { valueText } from "../parts/difference";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import type { Channel, Route } from "../types";
 
@@ -63,7 +64,7 @@ function ChannelTable({ space }: { space: string }) {
 							<Name>{channel.name}</Name>
 							{channel.description && (
 								<div class="faint clamp" dir="auto">
-									{channel.description}
+									<Seen text={channel.description} />
 								</div>
 							)}
 						</th>
@@ -135,7 +136,7 @@ function RouteTable({ space }: { space: string }) {
 							<Name>{route.name}</Name>
 							{route.description && (
 								<div class="faint clamp" dir="auto">
-									{route.description}
+									<Seen text={route.description} />
 								</div>
 							)}
 						</th>

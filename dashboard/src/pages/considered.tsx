@@ -2,6 +2,7 @@
 import { call, path } from "../api";
 import { count, decimal, plural, words } from "../format";
 import { Failure, Name, Pill, Table, Waiting } from "../parts/basics";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { link } from "../router";
 import type { Considered as Account, ConsideredMemory, Envelope } from "../types";
@@ -54,7 +55,7 @@ function Excerpt({ item }: { item: ConsideredMemory }) {
 	if (item.text)
 		return (
 			<div class="excerpt" dir="auto" title={item.text}>
-				{item.text}
+				<Seen text={item.text} />
 			</div>
 		);
 	return <span class="faint">{item.fate === "ref" ? "" : "(its text is not shown, or was forgotten)"}</span>;

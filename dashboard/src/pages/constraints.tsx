@@ -7,6 +7,7 @@ import { Dialog, Field } from "../parts/dialog";
 import { valueText } from "../parts/difference";
 import { say } from "../parts/notes";
 import { May } from "../parts/may";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { person } from "../settings";
 import { useStore } from "../store";
@@ -71,7 +72,7 @@ function WaiveDialog({
 			submit={submit}
 		>
 			<p class="waives">
-				{isLocked && <Pill tone="info">locked</Pill>} <bdi class="key">{constraint}</bdi> <del dir="auto">{shortText(value)}</del>
+				{isLocked && <Pill tone="info">locked</Pill>} <bdi class="key"><Seen text={constraint} /></bdi> <del dir="auto"><Seen text={shortText(value)} /></del>
 			</p>
 			<p>
 				From the next hop on nobody in this task is bound by it{isLocked ? ", although it is locked" : ""}. Envelopes that are there
@@ -113,7 +114,7 @@ function WaiveDialog({
 function Who({ by, reason, unauthenticated }: { by: string | null; reason: string; unauthenticated: boolean }) {
 	return (
 		<>
-			<q dir="auto">{reason}</q>
+			<q dir="auto"><Seen text={reason} /></q>
 			<span class="faint">
 				by <Name none="somebody">{by}</Name>
 				{unauthenticated && ", a person, unauthenticated"}
@@ -146,9 +147,9 @@ function Holding({
 }) {
 	return (
 		<li>
-			<bdi class="key">{name}</bdi>
+			<bdi class="key"><Seen text={name} /></bdi>
 			<span class="value" dir="auto">
-				{shortText(value)}
+				<Seen text={shortText(value)} />
 			</span>
 			{isLocked && (
 				<Pill tone="info" title="No agent can waive it; a person can.">
@@ -236,15 +237,15 @@ export function Constraints({
 					<ul class="constraints" aria-label="What was waived">
 						{envelope.waived.map((one, i) => (
 							<li key={i}>
-								<bdi class="key">{one.key}</bdi>
-								<del dir="auto">{shortText(one.value)}</del>
+								<bdi class="key"><Seen text={one.key} /></bdi>
+								<del dir="auto"><Seen text={shortText(one.value)} /></del>
 								<Who by={one.by} reason={one.reason} unauthenticated={one.unauthenticated === true} />
 								<span class="faint">at hop {one.at_hop}</span>
 							</li>
 						))}
 						{elsewhere.map((waiver) => (
 							<li key={`waiver ${waiver.waiver}`}>
-								<bdi class="key">{waiver.key}</bdi>
+								<bdi class="key"><Seen text={waiver.key} /></bdi>
 								<Pending waiver={waiver} />
 							</li>
 						))}

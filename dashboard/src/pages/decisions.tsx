@@ -7,6 +7,7 @@ import { Failure, Name } from "../parts/basics";
 import { Dialog, Field } from "../parts/dialog";
 import { useAgents } from "../parts/filters";
 import { say } from "../parts/notes";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { by, may, session } from "../identity";
 import { useStore } from "../store";
@@ -183,7 +184,7 @@ function Listed({ items, total }: { items: readonly Item[]; total: number }) {
 				<li key={item.id}>
 					<span class="ids">{item.id}</span> {item.to && <Name>{item.to}</Name>}{" "}
 					<span class="faint clamp-one" dir="auto">
-						{item.summary}
+						<Seen text={item.summary} />
 					</span>
 				</li>
 			))}

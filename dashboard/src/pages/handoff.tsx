@@ -5,6 +5,7 @@ import { call, path } from "../api";
 import { count, duration, words } from "../format";
 import { Empty, Failure, Name, Panel, Pill, State, Time, Title, Waiting, type Tone } from "../parts/basics";
 import { Clock, QueueLink, TaskLink } from "../parts/handoffs";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { link } from "../router";
 import type { Attempt, WholeHandoff } from "../types";
@@ -65,7 +66,7 @@ export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
 					</div>
 					{one.error && (
 						<p class="reason" dir="auto">
-							{one.error}
+							<Seen text={one.error} />
 						</p>
 					)}
 				</li>
@@ -196,16 +197,16 @@ export function Handoff({ space, id }: { space: string; id: string }) {
 				<>
 					<section class="panel" aria-label="In short">
 						<p class="about" dir="auto">
-							{handoff.summary}
+							<Seen text={handoff.summary} />
 						</p>
 						{isOver.includes(handoff.state) && handoff.reason && (
 							<p class="reason" dir="auto">
-								{handoff.reason}
+								<Seen text={handoff.reason} />
 							</p>
 						)}
 						{handoff.progress && (
 							<p>
-								<span class="faint">Progress:</span> <span dir="auto">{handoff.progress}</span>
+								<span class="faint">Progress:</span> <span dir="auto"><Seen text={handoff.progress} /></span>
 							</p>
 						)}
 						<Facts handoff={handoff} />

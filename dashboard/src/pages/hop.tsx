@@ -5,6 +5,7 @@ import { count, duration, percent, plural, words } from "../format";
 import { Failure, FromTo, Name, Panel, Pill, State, Table, Tabs, Text, Time, Waiting } from "../parts/basics";
 import { Changes, valueText } from "../parts/difference";
 import { HandoffLink } from "../parts/handoffs";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { link } from "../router";
 import type { Difference, Envelope, Handoff, HandoffEvent, Trace } from "../types";
@@ -108,9 +109,9 @@ function LeftOut({ envelope }: { envelope: Envelope }) {
 					{envelope.waived.map((one) => (
 						<li key={one.key}>
 							<Pill tone="warn">waived</Pill>
-							<bdi class="key">{one.key}</bdi>
-							<del dir="auto">{valueText(one.value)}</del>
-							<q dir="auto">{one.reason}</q>
+							<bdi class="key"><Seen text={one.key} /></bdi>
+							<del dir="auto"><Seen text={valueText(one.value)} /></del>
+							<q dir="auto"><Seen text={one.reason} /></q>
 							<span class="faint">
 								by <Name none="somebody">{one.by}</Name> at hop {one.at_hop}
 								{one.unauthenticated && ", unauthenticated"}
@@ -184,7 +185,7 @@ export function Events({ events, isOne = false }: { events: readonly HandoffEven
 					{event.key && <span class="faint">with {event.key}</span>}
 					{event.note && (
 						<span class="note-text" dir="auto">
-							{event.note}
+							<Seen text={event.note} />
 						</span>
 					)}
 				</li>
@@ -251,12 +252,12 @@ function Deliveries({
 					</p>
 					{handoff.reason && (
 						<p class="reason" dir="auto">
-							{handoff.reason}
+							<Seen text={handoff.reason} />
 						</p>
 					)}
 					{handoff.progress && (
 						<p class="faint">
-							Progress: <span dir="auto">{handoff.progress}</span>
+							Progress: <span dir="auto"><Seen text={handoff.progress} /></span>
 						</p>
 					)}
 					<ResultOf space={space} handoff={handoff} />
@@ -325,7 +326,7 @@ export function Hop({
 						<div>
 							<dt>State</dt>
 							<dd>
-								<span dir="auto">{envelope.task.state ?? "–"}</span>
+								<span dir="auto"><Seen text={envelope.task.state ?? "–"} /></span>
 							</dd>
 						</div>
 						<div>

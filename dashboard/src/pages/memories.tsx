@@ -2,8 +2,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call } from "../api";
 import { decimal, plural, shorten } from "../format";
-import { Empty, Failure, More, Name, Pill, State, Time, Title, Waiting } from "../parts/basics";
+import { Empty, Failure, Flags, More, Name, Pill, State, Time, Title, Trust, Waiting } from "../parts/basics";
 import { changeQuery, SearchField } from "../parts/filters";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { link, place } from "../router";
 import { useStore } from "../store";
@@ -67,19 +68,21 @@ function Row({ memory, isOpen }: { memory: Memory; isOpen: boolean }) {
 				{(memory.importance === "high" || memory.importance === "critical") && (
 					<Pill tone="warn">{memory.importance}</Pill>
 				)}
+				<Trust trust={memory.trust} />
+				<Flags flags={memory.flags} />
 				<span class="faint">
 					by <Name none="nobody">{memory.agent}</Name>, <Time at={memory.updated_at} />
 					{memory.version > 1 && `, version ${memory.version}`}
 				</span>
 			</div>
 			<p class="snippet" dir="auto">
-				{shorten(memory.summary ?? memory.content ?? "", SNIPPET_MAX)}
+				<Seen text={shorten(memory.summary ?? memory.content ?? "", SNIPPET_MAX)} />
 			</p>
 			{memory.tags.length > 0 && (
 				<p class="tags">
 					{memory.tags.slice(0, 12).map((tag) => (
 						<bdi key={tag} class="tag">
-							{tag}
+							<Seen text={tag} />
 						</bdi>
 					))}
 				</p>

@@ -2,15 +2,16 @@
 import { useState } from "preact/hooks";
 import { asProblem, call, path } from "../api";
 import { plural } from "../format";
-import { Failure, Name, Panel, Pill, State, Text, Time, Waiting } from "../parts/basics";
+import { Failure, Flags, Name, Panel, Pill, State, Text, Time, Trust, Waiting } from "../parts/basics";
 import { TextDifference, valueText } from "../parts/difference";
 import { Dialog, Field } from "../parts/dialog";
 import { say } from "../parts/notes";
 import { May } from "../parts/may";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { go, link } from "../router";
 import { by } from "../identity";
-import type { Memory } from "../types";
+import type { Memory, Origin } from "../types";
 
 /** If it has moved on since it was read, nothing is done to it. */
 function ifUnchanged(memory: Memory): Record<string, string> {
@@ -162,6 +163,11 @@ function Versions({ space, memory, reload }: { space: string; memory: Memory; re
 	);
 }
 
+/** "http, key-7, memory-spine-python/0.1.0" */
+function Way({ origin }: { origin: Origin }) {
+	return <Name>{[origin.protocol, origin.key, origin.client].filter(Boolean).join(", ")}</Name>;
+}
+
 function Facts({ memory }: { memory: Memory }) {
 	const other = (id: string | null) => (id ? <a href={link("memories", id)}>{id}</a> : null);
 
@@ -203,6 +209,22 @@ function Facts({ memory }: { memory: Memory }) {
 					<Time at={memory.created_at} />
 				</dd>
 			</div>
+			{memory.origin && (
+				<div>
+					<dt>Came by</dt>
+					<dd>
+						<Way origin={memory.origin} />
+					</dd>
+				</div>
+			)}
+			{memory.origin?.claimed && (
+				<div>
+					<dt>Its file says</dt>
+					<dd>
+						<Way origin={memory.origin.claimed} />
+					</dd>
+				</div>
+			)}
 			{memory.expires_at && (
 				<div>
 					<dt>Expires</dt>
@@ -256,6 +278,8 @@ export function MemoryDetail({ space, id }: { space: string; id: string }) {
 					<span class="names">
 						<State name={memory.state} />
 						{memory.pinned && <Pill tone="info">pinned</Pill>}
+						<Trust trust={memory.trust} />
+						<Flags flags={memory.flags} />
 					</span>
 				)
 			}
@@ -294,7 +318,7 @@ export function MemoryDetail({ space, id }: { space: string; id: string }) {
 						<p class="tags">
 							{memory.tags.map((tag) => (
 								<bdi key={tag} class="tag">
-									{tag}
+									<Seen text={tag} />
 								</bdi>
 							))}
 						</p>
@@ -305,7 +329,12 @@ export function MemoryDetail({ space, id }: { space: string; id: string }) {
 							<ul class="plain-list">
 								{Object.entries(memory.metadata).map(([name, value]) => (
 									<li key={name}>
-										<bdi class="key">{name}</bdi> <span dir="auto">{valueText(value)}</span>
+										<bdi class="key">
+											<Seen text={name} />
+										</bdi>{" "}
+										<span dir="auto">
+											<Seen text={valueText(value)} />
+										</span>
 									</li>
 								))}
 							</ul>

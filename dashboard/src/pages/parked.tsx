@@ -8,6 +8,7 @@ import { AgentSelect, ClearFilters, SearchField, Select } from "../parts/filters
 import { QueueLink, Summary, TaskLink } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
 import { now } from "../parts/clock";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { go, link, linkWith, place } from "../router";
 import { useRows, type Rows } from "../rows";
@@ -65,7 +66,7 @@ function One({ space, id, ask }: { space: string; id: string; ask: (verb: Parked
 					{handoff.state === "parked" ? (
 						<>
 							<p class="reason" dir="auto">
-								{handoff.reason}
+								<Seen text={handoff.reason} />
 							</p>
 							<Verbs verbs={parkedVerbs} count={1} first="redrive" ask={ask} />
 						</>
@@ -76,7 +77,7 @@ function One({ space, id, ask }: { space: string; id: string; ask: (verb: Parked
 					)}
 					<p class="facts-line">
 						<TaskLink id={handoff.task} />
-						<span dir="auto">{handoff.summary}</span>
+						<span dir="auto"><Seen text={handoff.summary} /></span>
 					</p>
 					<h3>Attempts</h3>
 					<Attempts attempts={handoff.attempts} />
@@ -117,7 +118,7 @@ function Row({ one, isOpen, choosing }: { one: ParkedHandoff; isOpen: boolean; c
 			</td>
 			<td class="wide">
 				<span class="clamp" dir="auto">
-					{one.reason}
+					<Seen text={one.reason} />
 				</span>
 			</td>
 			<td class="n spare" data-label="tries">

@@ -7,6 +7,7 @@ import { Choose, ChooseAll, useChoosing, type Choosing } from "../parts/choosing
 import { useAgents } from "../parts/filters";
 import { HandoffLink, Presence, QueueLink, Summary, TaskLink, WhyPill } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
+import { Seen } from "../parts/seen";
 import { nearest } from "../names";
 import { useResource } from "../resource";
 import { link, linkWith, place } from "../router";
@@ -169,7 +170,7 @@ function AtWork({ agent }: { agent: Agent }) {
 					<li key={one.id}>
 						<HandoffLink id={one.id} /> <TaskLink id={one.task} />{" "}
 						<span class="clamp-one" dir="auto">
-							{one.summary}
+							<Seen text={one.summary} />
 						</span>{" "}
 						<span class="faint">
 							since <Time at={one.since} />

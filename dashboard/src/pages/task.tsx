@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { call, path } from "../api";
 import { count, duration, percent, plural } from "../format";
 import { Empty, Failure, Name, State, Title, Waiting } from "../parts/basics";
+import { Seen } from "../parts/seen";
 import { useResource } from "../resource";
 import { link } from "../router";
 import type { Fidelity, Handoff, HandoffEvent, TaskAbout, Trace, TraceEnvelope } from "../types";
@@ -196,7 +197,7 @@ export function Task({ space, task, envelope }: { space: string; task: string; e
 			</Title>
 			{about.data?.intent && (
 				<blockquote class="intent" dir="auto">
-					{about.data.intent}
+					<Seen text={about.data.intent} />
 				</blockquote>
 			)}
 			{about.data && <Constraints key={task} space={space} task={task} about={about.data} reload={about.reload} />}

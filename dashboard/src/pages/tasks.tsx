@@ -4,6 +4,7 @@ import { Age, Count, Empty, Failure, Name, State, Table, Time, Title, Waiting } 
 import { AgentSelect, Choices, ClearFilters, SearchField, Select } from "../parts/filters";
 import { HandoffLink, QueueLink, Summary } from "../parts/handoffs";
 import { MoreRows } from "../parts/more";
+import { Seen } from "../parts/seen";
 import { link, linkWith, place } from "../router";
 import { useRows } from "../rows";
 import { useStore } from "../store";
@@ -28,7 +29,7 @@ function About({ task }: { task: TaskRow }) {
 			<Summary>{intent ?? summary}</Summary>
 			{intent && summary && intent !== summary && (
 				<span class="faint clamp-one" dir="auto">
-					{summary}
+					<Seen text={summary} />
 				</span>
 			)}
 		</>

@@ -6,6 +6,7 @@ import { ago, count, percent, size, span, words } from "../format";
 import { useStore } from "../store";
 import type { BreakerState } from "../types";
 import { now } from "./clock";
+import { Seen } from "./seen";
 
 export type Tone = "plain" | "good" | "info" | "warn" | "bad";
 
@@ -25,11 +26,30 @@ export function Pill({
 	);
 }
 
+/** What the server says of a memory's text. */
+export function Flags({ flags }: { flags: readonly string[] | undefined }) {
+	return (
+		<>
+			{flags?.map((flag) => (
+				<Pill key={flag} tone="bad" title="Characters that nobody sees stand in it; they are marked in the text">
+					{flag === "invisible" ? "invisible characters" : flag}
+				</Pill>
+			))}
+		</>
+	);
+}
+
+/** How far it is to be trusted, where that is not as usual. */
+export function Trust({ trust }: { trust: string | null }) {
+	if (!trust || trust === "agent") return null;
+	return <Pill tone={trust === "external" ? "warn" : "info"}>trust: {trust}</Pill>;
+}
+
 /** A name that somebody gave: written in whichever direction, it does not disturb what stands beside it. */
 export function Name({ children, none = "–" }: { children: string | null | undefined; none?: string }) {
 	return children ? (
 		<bdi class="name" title={children}>
-			{children}
+			<Seen text={children} />
 		</bdi>
 	) : (
 		<span class="faint">{none}</span>
@@ -76,7 +96,7 @@ export function Text({ text, label, class: more = "" }: { text: string; label: s
 	return (
 		<>
 			<pre class={`text ${more}`} dir="auto" tabIndex={0} role="region" aria-label={label}>
-				{shown}
+				<Seen text={shown} />
 			</pre>
 			{shown.length < text.length && (
 				<button type="button" onClick={() => setWhole(true)}>

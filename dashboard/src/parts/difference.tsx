@@ -4,6 +4,7 @@ import { diff } from "../diff";
 import { words } from "../format";
 import type { Change, Json } from "../types";
 import { Pill, type Tone } from "./basics";
+import { Seen } from "./seen";
 
 const PART_MAX = 20_000;
 
@@ -14,11 +15,17 @@ export function TextDifference({ before, after }: { before: string; after: strin
 		<pre class="text difference" dir="auto" tabIndex={0} role="region" aria-label="What has changed">
 			{pieces.map((piece, i) =>
 				piece.fate === "same" ? (
-					<span key={i}>{piece.text}</span>
+					<span key={i}>
+						<Seen text={piece.text} />
+					</span>
 				) : piece.fate === "new" ? (
-					<ins key={i}>{piece.text}</ins>
+					<ins key={i}>
+						<Seen text={piece.text} />
+					</ins>
 				) : (
-					<del key={i}>{piece.text}</del>
+					<del key={i}>
+						<Seen text={piece.text} />
+					</del>
 				),
 			)}
 		</pre>
@@ -46,10 +53,24 @@ export function Changes({ changes }: { changes: readonly Change[] }) {
 				<li key={i}>
 					<Pill tone={tones[change.fate]}>{words(change.fate)}</Pill>
 					<span class="kind">{change.kind}</span>
-					<bdi class="key">{change.key ?? ""}</bdi>
-					{change.before !== undefined && <del dir="auto">{valueText(change.before)}</del>}
-					{change.after !== undefined && <ins dir="auto">{valueText(change.after)}</ins>}
-					{change.reason && <q dir="auto">{change.reason}</q>}
+					<bdi class="key">
+						<Seen text={change.key ?? ""} />
+					</bdi>
+					{change.before !== undefined && (
+						<del dir="auto">
+							<Seen text={valueText(change.before)} />
+						</del>
+					)}
+					{change.after !== undefined && (
+						<ins dir="auto">
+							<Seen text={valueText(change.after)} />
+						</ins>
+					)}
+					{change.reason && (
+						<q dir="auto">
+							<Seen text={change.reason} />
+						</q>
+					)}
 					{change.by && (
 						<span class="faint">
 							by <bdi>{change.by}</bdi>

@@ -4,6 +4,7 @@ import { plural, words } from "../format";
 import { link, linkWith } from "../router";
 import type { Agent, Presence, Why } from "../types";
 import { Name, Pill, Time, type Tone } from "./basics";
+import { Seen } from "./seen";
 
 export function HandoffLink({ id }: { id: string }) {
 	return <a href={link("handoffs", id)}>{id}</a>;
@@ -31,7 +32,7 @@ export function QueueLink({ agent }: { agent: string }) {
 export function Summary({ children }: { children: string | null | undefined }) {
 	return children ? (
 		<span class="clamp" dir="auto">
-			{children}
+			<Seen text={children} />
 		</span>
 	) : (
 		<span class="faint">–</span>

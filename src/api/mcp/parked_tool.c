@@ -3,6 +3,7 @@
 #include "api/describe/descriptions.h"
 #include "api/mcp/ask.h"
 #include "api/mcp/tool.h"
+#include "core/envelope/render_text.h"
 
 /* What a person chooses, and the operation that does it. */
 static const struct {
@@ -41,8 +42,11 @@ static void ask_about(struct mcp_call *m, const struct json *item)
 
 	buf_init(&params, MCP_ANSWER_MAX);
 	buf_init(&message, MCP_ANSWER_MAX);
-	buf_printf(&message, "%.*s for %.*s is parked: %.*s. What is to be done with it?", STR_ARG(text_of(item, "id")),
-		   STR_ARG(text_of(item, "to")), STR_ARG(text_of(item, "reason")));
+	buf_printf(&message, "%.*s for ", STR_ARG(text_of(item, "id")));
+	render_name(&message, text_of(item, "to"));
+	buf_puts(&message, " is parked: ");
+	render_span(&message, text_of(item, "reason"));
+	buf_puts(&message, ". What is to be done with it?");
 	json_writer_init(&w, &params);
 	json_begin_object(&w);
 	if (m->version >= MCP_2025_11_25)

@@ -9,6 +9,7 @@ enum { WAIT_MS = 25000, WAIT_MAX_MS = 50000, WAIT_STDIO_MS = 110000, WAIT_DESCRI
  * somebody else before it could settle it. */
 enum { LEASE_S = 300 };
 
+#define HIDDEN "Its text has invisible characters, which may hide instructions."
 #define NOTHING "No work has come. Nothing is lost: call handoff_receive again to go on waiting, or stop."
 
 /* How long this call waits; less than 0: what it says is no time. */
@@ -85,8 +86,9 @@ const struct json *receive_tool_reshape(struct mcp_call *m, const struct json *a
 	struct str next = STR(NOTHING);
 
 	if (got)
-		next = arena_printf(arena, "Do what the prompt says. Then call handoff_settle with id %.*s, lease "
+		next = arena_printf(arena, "%sDo what the prompt says. Then call handoff_settle with id %.*s, lease "
 				    "%.*s, verb complete and your result; before %.*s, or send progress.",
+				    json_get(got, "flags") ? HIDDEN " " : "",
 				    STR_ARG(text_of(got, "id")), STR_ARG(text_of(got, "lease")),
 				    STR_ARG(text_of(got, "lease_expires_at")));
 	more->type = JSON_OBJECT;

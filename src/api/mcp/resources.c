@@ -4,6 +4,7 @@
 #include "api/mcp/fixture.h"
 #include "api/mcp/inbox.h"
 #include "api/mcp/methods.h"
+#include "core/envelope/render_text.h"
 
 enum { TEMPLATES_TTL_MS = 3600 * 1000 };
 
@@ -77,15 +78,20 @@ static void put_memory(struct json_writer *w, const struct json *memory, struct 
 {
 	struct str id = text_of(memory, "id"), summary = text_of(memory, "summary");
 	struct str content = text_of(memory, "content");
+	struct buf says;
 
 	if (content.n > 200)
 		content.n = str_utf8_prefix(str_sub(content, 0, 200));
+	/* Hosts show it in a list of theirs: one line, in which everything can be seen. */
+	buf_init(&says, MCP_ANSWER_MAX);
+	render_line(&says, summary.p ? summary : content);
 	json_begin_object(w);
 	json_member_str(w, "uri", arena_printf(arena, MEMORY "%.*s", STR_ARG(id)));
 	json_member_str(w, "name", id);
-	json_member_str(w, "description", summary.p ? summary : content);
+	json_member_str(w, "description", buf_str(&says));
 	json_member_cstr(w, "mimeType", "application/json");
 	json_end_object(w);
+	buf_release(&says);
 }
 
 static void on_listed(struct mcp_call *m)

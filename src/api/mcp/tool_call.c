@@ -8,10 +8,13 @@
 #include "api/mcp/fixture.h"
 #include "api/mcp/methods.h"
 #include "api/mcp/tool_hints.h"
+#include "api/mcp/visible.h"
 #include "codec/json_member.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+enum { SENTENCE_MAX_BYTES = 65536, ERROR_MAX_BYTES = 4 * SENTENCE_MAX_BYTES };
 
 const struct json *tool_arg(const struct mcp_call *m, const char *name, enum json_type type)
 {
@@ -36,10 +39,14 @@ static void put_text(struct json_writer *w, struct str text)
 static void answer_error(struct mcp_call *m, struct str text)
 {
 	struct json_writer *w = mcp_begin(m);
+	struct buf visible;
 
-	put_text(w, text);
+	buf_init(&visible, ERROR_MAX_BYTES);
+	visible_text(&visible, text);
+	put_text(w, buf_str(&visible));
 	json_member_bool(w, "isError", true);
 	mcp_end(m);
+	buf_release(&visible);
 }
 
 void tool_error(struct mcp_call *m, const char *format, ...)
@@ -47,7 +54,7 @@ void tool_error(struct mcp_call *m, const char *format, ...)
 	struct buf text;
 	va_list args;
 
-	buf_init(&text, 65536);
+	buf_init(&text, SENTENCE_MAX_BYTES);
 	va_start(args, format);
 	buf_vprintf(&text, format, args);
 	va_end(args);
@@ -61,7 +68,7 @@ void tool_problem(struct mcp_call *m)
 	const char *hint = tool_hint(p->code);
 	struct buf text;
 
-	buf_init(&text, 65536);
+	buf_init(&text, SENTENCE_MAX_BYTES);
 	buf_printf(&text, "%s: %s.", problem_kind(p->code)->name, p->detail);
 	if (hint)
 		buf_printf(&text, " %s", hint);
@@ -227,7 +234,9 @@ void tool_put_answer(struct mcp_call *m, const struct json *answer, struct json_
 	put_shown(&shown, answer, m->tool->shows);
 	if (m->tool->text)
 		m->tool->text(answer, &text);
-	put_text(w, text.len ? buf_str(&text) : buf_str(&structured));
+	if (text.len == 0)
+		visible_json(&text, buf_str(&structured));
+	put_text(w, buf_str(&text));
 	json_key(w, "structuredContent");
 	json_put_raw(w, buf_str(&structured));
 	buf_release(&structured);

@@ -83,7 +83,8 @@ const struct tool tools[] = {
 		     {"kind", PLACE_QUERY, "", false, NULL}, {"task", PLACE_QUERY, "", false, NULL},
 		     {"page_size", PLACE_QUERY, "", false, NULL}, PAGE),
 		SHOWS({"memories", WITHIN({"id", NULL}, {"content", NULL}, {"kind", NULL}, {"tags", NULL},
-					  {"agent", NULL}, {"task", NULL}, {"created_at", NULL})},
+					  {"agent", NULL}, {"task", NULL}, {"trust", NULL}, {"flags", NULL},
+					  {"created_at", NULL})},
 		      {"next_page_token", NULL}),
 	},
 	{
@@ -91,7 +92,8 @@ const struct tool tools[] = {
 		.says = "Use when you have an id such as ms-12, or a version, ms-12@2, and need its text.",
 		.calls = {&describe_read_memory}, .text = memory_text, ARGS(ID("")),
 		SHOWS({"id", NULL}, {"version", NULL}, {"content", NULL}, {"kind", NULL}, {"tags", NULL},
-		      {"agent", NULL}, {"task", NULL}, {"trust", NULL}, {"superseded_by", NULL}, {"created_at", NULL}),
+		      {"agent", NULL}, {"task", NULL}, {"trust", NULL}, {"flags", NULL}, {"superseded_by", NULL},
+		      {"created_at", NULL}),
 	},
 	{
 		.name = "memory_pin", .title = "Pin a memory", .hints = TOOL_REPEATS,
@@ -131,7 +133,7 @@ const struct tool tools[] = {
 		     {"lease_s", PLACE_BODY, "How long it is yours before you settle it; 300.", false, NULL}, AGENT),
 		SHOWS({"handoffs", WITHIN({"id", NULL}, {"lease", NULL}, {"lease_expires_at", NULL}, {"from", NULL},
 					  {"envelope_id", NULL}, {"attempt", NULL}, {"prompt", NULL},
-					  {"problem", NULL})},
+					  {"flags", NULL}, {"problem", NULL})},
 		      {"next", NULL}),
 	},
 	{
@@ -159,7 +161,9 @@ const struct tool tools[] = {
 		.says = "Use when a prompt names memories that it does not show; your lease is renewed, too.",
 		.calls = {&describe_need}, .text = memory_text,
 		ARGS(ID(""), LEASE, {"refs", PLACE_BODY, "", true, NULL}),
-		SHOWS({"memories", WITHIN({"id", NULL}, {"content", NULL})}, {"missing", NULL}),
+		SHOWS({"memories", WITHIN({"id", NULL}, {"content", NULL}, {"agent", NULL}, {"trust", NULL},
+					  {"flags", NULL})},
+		      {"missing", NULL}),
 	},
 	{
 		.name = "handoff_trace", .title = "Trace a task", .hints = TOOL_READS | TOOL_REPEATS,

@@ -227,6 +227,7 @@ static const struct column listed_columns[] = {
 	{"TRUST", "trust", .style = TERM_PLAIN},
 	{"AUTHOR", "agent", .style = TERM_PLAIN},
 	{"SINCE", "quarantined_at", .cell = cell_age},
+	{"FLAGS", "flags", .cell = cell_flags, .style = TERM_YELLOW},
 	{"TEXT", "content", .may_cut = true},
 	{0},
 };

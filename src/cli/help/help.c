@@ -26,8 +26,9 @@ const char help_output_about[] =
 	"document (RFC 9457), and the message is on standard error as well.";
 
 const char help_safety_about[] =
-	"Text that was stored is shown with control characters made visible, so that it cannot do anything to the "
-	"terminal.";
+	"Text that was stored is shown with control characters and those that nobody sees (of no width, of "
+	"direction, tags) as \\x1b, \\u200b or \\U000e0061, so that it cannot do anything to the terminal, and hides "
+	"nothing. In a pipe --json, --raw and prompts are exact.";
 
 bool help_next_paragraph(const char **text, struct arena *arena, struct str *ret)
 {

@@ -8,6 +8,8 @@
 
 #include <assert.h>
 
+enum { FLAGS_MAX_BYTES = 4096 };
+
 struct str cell_age(const struct column_item *item, const char *key)
 {
 	return when_age(item->arena, ask_str(item->json, key), clock_wall_ms());
@@ -21,6 +23,18 @@ struct str cell_number(const struct column_item *item, const char *key)
 struct str cell_count(const struct column_item *item, const char *key)
 {
 	return ask_int(item->json, key, 0) ? cell_number(item, key) : STR("");
+}
+
+struct str cell_flags(const struct column_item *item, const char *key)
+{
+	const struct json *flags = ask_array(item->json, key);
+	struct buf out;
+
+	buf_init(&out, FLAGS_MAX_BYTES);
+	for (uint32_t i = 0; i < flags->count; i++)
+		if (flags->items[i].type == JSON_STRING)
+			show_fact(&out, i == 0 ? "" : ", ", flags->items[i].s);
+	return cli_keep(item->arena, &out);
 }
 
 struct str cell_from_to(const struct column_item *item, const char *key)

@@ -39,6 +39,7 @@ void columns_put(const struct cli *cli, struct arena *arena, const struct json *
 column_cell cell_age;		/* "5m": how long ago the time was */
 column_cell cell_number;	/* "12"; 0 where there is none */
 column_cell cell_count;		/* "12"; nothing for 0, which is not worth a column */
+column_cell cell_flags;		/* "invisible": what the server says of a text */
 column_cell cell_from_to;		/* "analyst -> coder": `from` and `to` */
 column_cell cell_version;	/* "ms-4821@3": `id` and `version` */
 

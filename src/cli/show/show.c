@@ -48,6 +48,11 @@ static struct str cell_pin(const struct column_item *item, const char *key)
 	return ask_bool(item->json, key) ? STR("pin") : STR("");
 }
 
+static struct str cell_trust(const struct column_item *item, const char *key)
+{
+	return term_line(item->arena, unless(ask_str(item->json, key), "agent"));
+}
+
 static struct str cell_score(const struct column_item *item, const char *key)
 {
 	return json_get(item->json, key) ? arena_printf(item->arena, "%.2f", ask_number(item->json, key)) : STR("");
@@ -87,6 +92,8 @@ const struct column memory_columns[] = {
 	{"IMPORTANCE", "importance", cell_importance, .style = TERM_PLAIN},
 	{"KIND", "kind", .style = TERM_PLAIN},
 	{"AGENT", "agent", .style = TERM_PLAIN},
+	{"TRUST", "trust", cell_trust, .style = TERM_YELLOW},
+	{"FLAGS", "flags", cell_flags, .style = TERM_YELLOW},
 	{"TEXT", "summary", cell_preview, .style = TERM_PLAIN},
 	{"", "explain", cell_explanation, .is_below = true},
 	{0},
@@ -96,6 +103,7 @@ const struct column version_columns[] = {
 	{"VERSION", NULL, cell_version, .style = TERM_CYAN},
 	{"CHANGED", "updated_at", cell_age, .right = true},
 	{"STATE", "state", cell_state, .style = TERM_YELLOW},
+	{"FLAGS", "flags", cell_flags, .style = TERM_YELLOW},
 	{"TEXT", "summary", cell_preview, .style = TERM_PLAIN},
 	{0},
 };
@@ -156,6 +164,39 @@ static void put_times(const struct cli *cli, struct buf *out, const struct json 
 	buf_putc(out, '\n');
 }
 
+/* "http, key-7, memory-spine-python/0.1.0" */
+static void put_way(struct buf *out, const char *before, const struct json *way)
+{
+	if (way == NULL || way->type != JSON_OBJECT)
+		return;
+	show_fact(out, before, ask_str(way, "protocol"));
+	show_fact(out, ", ", ask_str(way, "key"));
+	show_fact(out, ", ", ask_str(way, "client"));
+}
+
+/* How it came, as the server saw it; of one that was moved here also what the file told. */
+static void put_origin(struct buf *out, const struct json *m)
+{
+	const struct json *origin = json_get(m, "origin");
+
+	if (origin == NULL || origin->type != JSON_OBJECT)
+		return;
+	put_way(out, "origin ", origin);
+	put_way(out, "; its file says ", json_get(origin, "claimed"));
+	buf_putc(out, '\n');
+}
+
+static void put_warning(const struct cli *cli, struct buf *out, const struct json *m)
+{
+	const struct column_item item = {.cli = cli, .arena = cli->arena, .json = m};
+	struct str flags = cell_flags(&item, "flags");
+
+	if (flags.n)
+		buf_printf(out, "%s%sflags %.*s (characters that nobody sees stand in it; here they are shown as "
+			   "\\u200b)%s%s\n", term_off(&cli->out, TERM_DIM), term_on(&cli->out, TERM_YELLOW),
+			   STR_ARG(flags), term_off(&cli->out, TERM_YELLOW), term_on(&cli->out, TERM_DIM));
+}
+
 static void put_tags(struct buf *out, const struct json *m)
 {
 	const struct json *tags = ask_array(m, "tags");
@@ -193,6 +234,8 @@ static void show_memory(const struct cli *cli, const struct json *m)
 	put_head(cli, &out, m);
 	buf_puts(&out, term_on(&cli->out, TERM_DIM));
 	put_times(cli, &out, m);
+	put_origin(&out, m);
+	put_warning(cli, &out, m);
 	put_tags(&out, m);
 	put_metadata(&out, m);
 	if (summary.n) {
@@ -244,6 +287,7 @@ void show_texts(const struct cli *cli, const struct json *memories)
 int show_missing(const struct cli *cli, const struct json *answer)
 {
 	const struct json *missing = ask_array(answer, "missing");
+	const char *space = ask_said_space(cli);
 
 	for (uint32_t i = 0; i < missing->count; i++) {
 		struct str id = ask_str(&missing->items[i], "id"), reason = ask_str(&missing->items[i], "reason");
@@ -254,8 +298,10 @@ int show_missing(const struct cli *cli, const struct json *answer)
 			cli_error(cli, "%.*s is in quarantine: see spine quarantine", STR_ARG(id));
 		else if (str_is(reason, "not_given"))
 			cli_error(cli, "%.*s was not given by the server; get it by itself", STR_ARG(id));
+		else if (space)
+			cli_error(cli, "%.*s does not exist in the space \"%s\"", STR_ARG(id), space);
 		else
-			cli_error(cli, "%.*s does not exist in the space \"%s\"", STR_ARG(id), ask_space(cli));
+			cli_error(cli, "%.*s does not exist in this space", STR_ARG(id));
 	}
 	return missing->count ? CLI_NOT_FOUND : CLI_OK;
 }
