@@ -21,6 +21,8 @@ from mcp import LEGACY, MODERN, Mcp, Stream
 pytestmark = NEEDS_POSTGRES
 
 RULES = Path(__file__).resolve().parents[2] / "deploy" / "prometheus" / "alerts.yml"
+MANUAL = RULES.parents[2] / "docs" / "cluster.md"
+UNIT = RULES.parents[1] / "systemd" / "memory-spine.service"
 
 
 @pytest.fixture
@@ -253,8 +255,27 @@ def test_the_figures_of_all_parts_stand_in_one_text(three):
     assert sorted(space for _, space in sent) == sorted(spaces), text
     assert len({shard for shard, _ in sent}) > 1
     assert len(re.findall(r"^process_start_time_seconds ", text, re.MULTILINE)) == 1
-    asked_for = set(re.findall(r"spine_cluster_[a-z_]+", RULES.read_text()))
-    assert len(asked_for) == 5 and asked_for <= set(families), asked_for
+
+
+def test_the_figures_of_the_cluster_are_told_however_many_shards_a_node_has_open(three):
+    node, spaces = three[0], []
+
+    def told():
+        text = node.ask("GET", "/metrics").data.decode()
+        samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("spine_cluster_"))
+        named = {name for file in (RULES, MANUAL) for name in re.findall(r"spine_cluster_[a-z_]*[a-z]", file.read_text())}
+        assert len(named) >= 5 and named <= {name.split("{")[0] for name in samples}, samples
+        assert 0 < float(samples["spine_cluster_lease_seconds"]) <= 5
+        assert samples['spine_cluster_nodes{state="live"}'] == "3"
+        return set(re.findall(r"^(spine_store_commits_total\S*) ", text, re.MULTILINE))
+
+    seen = told()
+    # None, one, two: a series that was there stays what it is.
+    while len(seen) < 2:
+        spaces.append(space_of(node, three, but=spaces))
+        store(node, spaces[-1], "kept")
+        before, seen = seen, wait_until(lambda: told() or None, "the shard is open")
+        assert before <= seen and all('{shard="' in name for name in seen), (before, seen)
 
 
 def test_figures_of_all_spaces_are_of_one_shard_and_say_so(three):
