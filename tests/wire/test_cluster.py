@@ -1,5 +1,6 @@
 """Several nodes over one PostgreSQL: any of them serves any request, and their going and coming is not noticed."""
 
+import configparser
 import http.client
 import json
 import os
@@ -312,6 +313,20 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     assert node.ask("GET", "/readyz").status == 200
     assert any(line["msg"] == "the database answers again" for line in log_of(node))
     assert node.server.terminate() == 0
+
+
+def test_a_node_without_a_database_at_its_start_is_started_again_until_there_is_one(tmp_path):
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(UNIT)
+    command = [server.binary(), "serve", "--store", "postgres://127.0.0.1:1/spine", "--data", tmp_path / "node",
+               "--listen", "127.0.0.1:0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "PostgreSQL cannot be reached" in done.stderr, done
+    # systemd starts it again for that code, and does not stop after the fifth time.
+    assert unit["Service"]["Restart"] == "on-failure"
+    assert str(done.returncode) not in unit["Service"]["RestartPreventExitStatus"].split()
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
 
 
 def test_the_files_that_libpq_reads_can_be_read_behind_the_fences(tmp_path, postgres, database):
