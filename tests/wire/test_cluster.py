@@ -103,6 +103,21 @@ def test_stopping_a_node_moves_its_spaces_at_once(three):
     assert first.id not in {node["id"] for node in second.cluster()["nodes"]}
 
 
+def test_a_sender_whose_handoff_is_committed_is_not_told_that_nothing_was_done(three):
+    first, second, _ = three
+    space = space_of(first, three)
+    body = {"envelope_id": pack(second, space), "wait_s": 60}
+    waiting = Waiting(second, "POST", "/v1/handoffs", body, space)
+    wait_until(lambda: waiting_at(first) == 1, "the sender waits at the owner")
+    assert first.server.terminate() == 0
+    told = waiting.result()
+    assert (told.status, told.json["code"]) == (503, "no_owner"), told
+    assert told.json["detail"] == ("the space moves to another node; the handoff is kept: deliver it again in a moment, "
+                                   "with the same Idempotency-Key, and it goes on")
+    kept = second.insist("GET", f"/v1/handoffs/{told.json['handoff']}", space=space).json
+    assert (kept["state"], kept["envelope_id"]) == ("queued", body["envelope_id"])
+
+
 def test_a_node_that_was_killed_is_replaced_when_its_lease_is_over(three):
     first, second, third = three
     space = space_of(second, three)
