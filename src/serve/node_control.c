@@ -246,9 +246,9 @@ static void read_keys(struct node *n, int64_t version)
 
 static void tell_reached(struct node *n, bool is_reached)
 {
-	if (is_reached != n->is_unreachable)
+	if (is_reached != atomic_load(&n->is_unreachable))
 		return;
-	n->is_unreachable = !is_reached;
+	atomic_store(&n->is_unreachable, !is_reached);
 	if (is_reached)
 		log_write(n->log, LOG_INFO, "the database answers again");
 	else

@@ -87,13 +87,14 @@ struct node {
 	struct part *own;		/* about no space */
 	struct db_clock clock;
 	_Atomic int64_t lease_until_ns;	/* when answers from memory must not leave any more */
+	_Atomic bool is_unreachable;	/* the database did not answer the last time; the log says so */
 
 	/* The control thread's own. */
 	struct store_cluster *cluster;
 	struct store_conn *keys;	/* what keys are read with; NULL: it could not be opened yet */
 	int64_t keys_version;
 	struct lease lease;
-	bool is_unreachable, is_doubtful;	/* the log says so */
+	bool is_doubtful;		/* the log says so */
 	bool has_left;
 	pthread_t control;
 	int wake_fd;

@@ -164,7 +164,9 @@ const char *node_trouble(void *node)
 	pthread_mutex_unlock(&n->lock);
 	if (is_leaving)
 		return "draining";
-	return node_has_lease(n) ? NULL : "no_lease";
+	if (!node_has_lease(n))
+		return "no_lease";
+	return atomic_load(&n->is_unreachable) ? "no_database" : NULL;
 }
 
 static void put_node(const struct node *n, struct json_writer *w, int place)
