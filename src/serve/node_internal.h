@@ -88,6 +88,7 @@ struct node {
 	struct db_clock clock;
 	_Atomic int64_t lease_until_ns;	/* when answers from memory must not leave any more */
 	_Atomic bool is_unreachable;	/* the database did not answer the last time; the log says so */
+	_Atomic bool is_too_old;	/* for the database; the log says so */
 
 	/* The control thread's own. */
 	struct store_cluster *cluster;
@@ -95,6 +96,7 @@ struct node {
 	int64_t keys_version;
 	struct lease lease;
 	bool is_doubtful;		/* the log says so */
+	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
 	pthread_t control;
 	int wake_fd;
@@ -123,6 +125,8 @@ bool node_has_lease(const struct node *n);
 void *node_control_main(void *node);
 /* Before the thread runs: the first renewal. */
 bool node_join(struct node *n, struct buf *error);
+/* NULL-safe. */
+void node_free_view(struct node_view *v);
 
 /* --- node_jobs.c --- */
 

@@ -164,6 +164,8 @@ const char *node_trouble(void *node)
 	pthread_mutex_unlock(&n->lock);
 	if (is_leaving)
 		return "draining";
+	if (atomic_load(&n->is_too_old))
+		return "too_old";
 	if (!node_has_lease(n))
 		return "no_lease";
 	return atomic_load(&n->is_unreachable) ? "no_database" : NULL;

@@ -52,14 +52,16 @@ struct cluster_view {
 	int64_t db_now_ms;		/* the database's clock when it answered */
 	int64_t keys_version;		/* grows with each change of a key, and of whether one is needed */
 	struct str secret;		/* 32 bytes; the nodes know each other by it */
+	struct str needs;		/* p != NULL: this server is too old for the database, which is for this
+					 * version or later. The lease was not renewed, and the rest is empty */
 };
 
 /* Makes or migrates the schema; the node's row comes with the first renewal. Returns owned, or NULL and a sentence for
  * a person in *error. */
 struct store_cluster *store_cluster_open(const char *address, const struct cluster_self *self, struct buf *error);
 /* The lease lasts STORE_LEASE_MS from now on, and the view is as it is then: one round trip. A row
- * that somebody removed is made anew. The view's texts are put into the arena. STORE_BUSY: nothing is known, it may
- * work later. */
+ * that somebody removed is made anew. The view's texts are put into the arena. A server that has become too old
+ * meanwhile (view.needs) gets no lease. STORE_BUSY: nothing is known, it may work later. */
 enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
 				      struct cluster_view *ret);
 /* The shard is nobody's, and its epoch is raised: what its writer here still does is refused. Waits for what it has
@@ -88,7 +90,8 @@ struct store_schema {
 };
 
 /* Brings the schema up to date, as a server does that starts. is_finish: also takes away what only older servers need,
- * which is refused while one of another version lives. False and a sentence where it was not done. */
+ * which is refused while one of another version lives. One that was started or paused meanwhile gets no lease any more.
+ * False and a sentence where it was not done. */
 bool store_migrate(const char *address, bool is_finish, struct store_schema *ret, struct buf *error);
 
 #endif

@@ -470,6 +470,24 @@ def test_what_an_older_node_needs_is_taken_away_when_none_lives_any_more(join, d
     assert refused.returncode == 1 and "for servers of version 9.9 or later" in refused.stderr, refused
 
 
+def test_a_node_that_became_too_old_while_it_ran_owns_nothing_and_says_so(join, database):
+    node = join()
+    store(node, "here", "kept")
+    database.run("UPDATE spine.version SET schema = 1000, oldest = 1000, oldest_name = '9.9'")
+    told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
+    assert told.json["reason"] == "too_old", told
+    refused = node.ask("GET", "/v1/memories", space="here")
+    assert (refused.status, refused.json["code"]) == (503, "no_owner"), refused
+    wait_until(lambda: database.run("SELECT count(*) FROM spine.node") == "0", "its row is gone")
+    assert database.run("SELECT count(*) FROM spine.shard WHERE owner IS NOT NULL") == "0"
+    (line,) = [line for line in log_of(node) if "is too old for the database" in line["msg"]]
+    assert line["needs"] == "9.9", line
+    assert node.ask("GET", "/v1/cluster").json["nodes"] == []
+    database.run("UPDATE spine.version SET schema = 1, oldest = 1")
+    assert contents(node, "here") == ["kept"]
+    assert node.server.terminate() == 0
+
+
 def test_a_node_that_was_killed_does_not_wait_for_its_own_lease(join, database):
     killed = join()
     store(killed, "here", "kept")
