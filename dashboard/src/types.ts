@@ -526,6 +526,7 @@ export interface ClusterNode {
 	readonly lease_left_ms: number | null;
 	readonly clock_offset_ms: number | null;
 	readonly shards: number;
+	readonly same_url_as?: string | null;
 }
 
 export interface ClusterShard {

@@ -113,6 +113,17 @@ static bool is_time_doubtful(struct node *n, int64_t now_ns)
 	return is_doubtful;
 }
 
+static void tell_twin(struct node *n, const struct node_view *v)
+{
+	const struct cluster_node_row *twin = v->me >= 0 ? node_twin(v, v->me) : NULL;
+
+	if (twin && !n->has_twin)
+		log_write(n->log, LOG_ERROR, "another node is told to be at this node's URL: requests for its spaces, "
+			  "or for this one's, find no way; give each its own --advertise",
+			  LOG_STR("url", n->config.url), LOG_SLICE("node", twin->id));
+	n->has_twin = twin;
+}
+
 /* With the lock held. An answer that came when the lease was over already: others may have had everything meanwhile. */
 static void take_view(struct node *n, struct node_view *v, const struct cluster_node *nodes)
 {
@@ -137,6 +148,7 @@ static void take_view(struct node *n, struct node_view *v, const struct cluster_
 		atomic_store(&n->lease_until_ns, n->lease.asked_ns + (LEASE_MS - LEASE_RESERVE_MS) * NODE_MS_NS);
 	}
 	cut_gone(n, before, v);
+	tell_twin(n, v);
 	node_free_view(before);
 }
 

@@ -95,7 +95,7 @@ struct node {
 	struct store_conn *keys;	/* what keys are read with; NULL: it could not be opened yet */
 	int64_t keys_version;
 	struct lease lease;
-	bool is_doubtful;		/* the log says so */
+	bool is_doubtful, has_twin;	/* the log says so */
 	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
 	pthread_t control;
@@ -148,6 +148,8 @@ void node_free_parts(struct node *n);
 
 /* With the lock held: should this node have the shard, as far as it knows? */
 bool node_is_mine(const struct node *n, int shard);
+/* Another node that lives at the same URL; NULL: none does. One that was killed and started anew is none. */
+const struct cluster_node_row *node_twin(const struct node_view *v, int place);
 void node_find(void *node, int shard, struct http_req *req, void (*go_on)(void *arg, bool is_open), void *arg,
 	       struct cluster_place *ret);
 size_t node_hold(void *node, struct cluster_part ret[CLUSTER_PARTS_MAX]);

@@ -25,6 +25,22 @@ bool node_is_mine(const struct node *n, int shard)
 	return has_living_owner(n, shard) ? s->owner == n->view->me : s->best == n->view->me;
 }
 
+/* A row outlives its node by a lease. Where the later of two has been there for longer, both renew theirs. */
+const struct cluster_node_row *node_twin(const struct node_view *v, int place)
+{
+	const struct cluster_node_row *one = &v->all.nodes[place];
+
+	for (size_t i = 0; one->is_live && i < v->all.node_count; i++) {
+		const struct cluster_node_row *other = &v->all.nodes[i];
+		int64_t both_ms = one->started_at_ms > other->started_at_ms ? one->started_at_ms : other->started_at_ms;
+
+		if (other != one && other->is_live && str_eq(other->url, one->url) &&
+		    v->all.db_now_ms - both_ms > LEASE_MS)
+			return other;
+	}
+	return NULL;
+}
+
 /* --- Of a request --- */
 
 /* When the request ends. */
@@ -174,6 +190,7 @@ const char *node_trouble(void *node)
 static void put_node(const struct node *n, struct json_writer *w, int place)
 {
 	const struct cluster_node_row *row = node_row(n, place);
+	const struct cluster_node_row *twin = node_twin(n->view, place);
 	int64_t age_ms = (clock_boot_ns() - n->view->asked_ns) / NODE_MS_NS, left_ms = row->lease_left_ms - age_ms;
 	int count = 0;
 
@@ -187,6 +204,11 @@ static void put_node(const struct node *n, struct json_writer *w, int place)
 	json_member_int(w, "lease_left_ms", left_ms > 0 ? left_ms : 0);
 	json_member_int(w, "clock_offset_ms", row->clock_offset_ms);
 	json_member_int(w, "shards", count);
+	json_key(w, "same_url_as");
+	if (twin)
+		json_put_str(w, twin->id);
+	else
+		json_put_null(w);
 	json_end_object(w);
 }
 

@@ -1,6 +1,5 @@
 """Several nodes over one PostgreSQL: any of them serves any request, and their going and coming is not noticed."""
 
-import configparser
 import http.client
 import json
 import os
@@ -23,7 +22,6 @@ pytestmark = NEEDS_POSTGRES
 
 RULES = Path(__file__).resolve().parents[2] / "deploy" / "prometheus" / "alerts.yml"
 MANUAL = RULES.parents[2] / "docs" / "cluster.md"
-UNIT = RULES.parents[1] / "systemd" / "memory-spine.service"
 
 
 @pytest.fixture
@@ -332,20 +330,6 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     assert node.server.terminate() == 0
 
 
-def test_a_node_without_a_database_at_its_start_is_started_again_until_there_is_one(tmp_path):
-    unit = configparser.ConfigParser(strict=False, interpolation=None)
-    unit.optionxform = str
-    unit.read(UNIT)
-    command = [server.binary(), "serve", "--store", "postgres://127.0.0.1:1/spine", "--data", tmp_path / "node",
-               "--listen", "127.0.0.1:0"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 1 and "PostgreSQL cannot be reached" in done.stderr, done
-    # systemd starts it again for that code, and does not stop after the fifth time.
-    assert unit["Service"]["Restart"] == "on-failure"
-    assert str(done.returncode) not in unit["Service"]["RestartPreventExitStatus"].split()
-    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
-
-
 def test_the_files_that_libpq_reads_can_be_read_behind_the_fences(tmp_path, postgres, database):
     """Where the database is stands in the user's home: without it there is no second connection."""
     where = urlsplit(database.url)
@@ -468,24 +452,6 @@ def test_what_an_older_node_needs_is_taken_away_when_none_lives_any_more(join, d
     database.run("UPDATE spine.version SET schema = 1000, oldest = 1000, oldest_name = '9.9'")
     refused = migrate()
     assert refused.returncode == 1 and "for servers of version 9.9 or later" in refused.stderr, refused
-
-
-def test_a_node_that_became_too_old_while_it_ran_owns_nothing_and_says_so(join, database):
-    node = join()
-    store(node, "here", "kept")
-    database.run("UPDATE spine.version SET schema = 1000, oldest = 1000, oldest_name = '9.9'")
-    told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
-    assert told.json["reason"] == "too_old", told
-    refused = node.ask("GET", "/v1/memories", space="here")
-    assert (refused.status, refused.json["code"]) == (503, "no_owner"), refused
-    wait_until(lambda: database.run("SELECT count(*) FROM spine.node") == "0", "its row is gone")
-    assert database.run("SELECT count(*) FROM spine.shard WHERE owner IS NOT NULL") == "0"
-    (line,) = [line for line in log_of(node) if "is too old for the database" in line["msg"]]
-    assert line["needs"] == "9.9", line
-    assert node.ask("GET", "/v1/cluster").json["nodes"] == []
-    database.run("UPDATE spine.version SET schema = 1, oldest = 1")
-    assert contents(node, "here") == ["kept"]
-    assert node.server.terminate() == 0
 
 
 def test_a_node_that_was_killed_does_not_wait_for_its_own_lease(join, database):

@@ -12,6 +12,9 @@ static const struct field node_fields[] = {
 	DOC_INT("clock_offset_ms", NO_MIN, NO_MAX,
 		"So much the database's clock is ahead of the machine's, as the node has said it."),
 	COUNT("shards", "That it owns."),
+	DOC_TEXT("same_url_as", 0, 0,
+		 "Another node that lives and is told to be at the same URL: one cannot be reached. null: none.",
+		 NULLABLE),
 	FIELDS_END,
 };
 static const struct shape node = {.name = "ClusterNode", .fields = node_fields};

@@ -46,6 +46,20 @@ static void put_shards(struct buf *out, const struct json *shards, const char *s
 	buf_putc(out, '\n');
 }
 
+/* Told once for both. */
+static void put_twins(struct buf *out, struct arena *arena, const struct json *nodes)
+{
+	for (uint32_t i = 0; i < nodes->count; i++) {
+		const struct json *node = &nodes->items[i];
+		struct str id = ask_str(node, "id"), twin = ask_str(node, "same_url_as");
+
+		if (twin.n && str_cmp(id, twin) < 0)
+			buf_printf(out, "%.*s and %.*s are both told to be at %.*s: one of them cannot be reached. "
+				   "Give each its own --advertise.\n", STR_ARG(term_line(arena, id)),
+				   STR_ARG(term_line(arena, twin)), STR_ARG(term_line(arena, ask_str(node, "url"))));
+	}
+}
+
 static void print_cluster(const struct cli *cli, const struct json *answer)
 {
 	const struct json *shards = ask_array(answer, "shards");
@@ -53,6 +67,7 @@ static void print_cluster(const struct cli *cli, const struct json *answer)
 
 	columns_show(cli, ask_array(answer, "nodes"), node_columns);
 	buf_init(&out, TEXT_MAX_BYTES);
+	put_twins(&out, cli->arena, ask_array(answer, "nodes"));
 	put_shards(&out, shards, "none", "shard has no owner", "shards have no owner");
 	put_shards(&out, shards, "moving", "shard is on the way to another node",
 		   "shards are on the way to other nodes");
