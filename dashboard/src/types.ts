@@ -516,6 +516,17 @@ export interface Cluster {
 	readonly node: string;
 	readonly nodes: readonly ClusterNode[];
 	readonly shards: readonly ClusterShard[];
+	/** null: not known, or not allowed to be seen. */
+	readonly standbys?: readonly ClusterStandby[] | null;
+}
+
+/** Of PostgreSQL's. */
+export interface ClusterStandby {
+	readonly name: string;
+	readonly state: string;
+	readonly sync_state: string;
+	readonly lag_ms: number | null;
+	readonly lag_bytes: number | null;
 }
 
 export interface ClusterNode {

@@ -36,6 +36,9 @@ static void put_only_node(struct call *call, struct json_writer *w)
 	json_key(w, "shards");
 	json_begin_array(w);
 	json_end_array(w);
+	json_key(w, "standbys");
+	json_begin_array(w);
+	json_end_array(w);
 }
 
 static void encode_cluster(struct call *call)

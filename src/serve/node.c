@@ -239,6 +239,7 @@ void node_free(struct node *n)
 	if (n->keys)
 		store_close(n->keys);
 	node_free_view(n->view);
+	node_free_standbys(n->standbys);
 	db_clock_destroy(&n->clock);
 	pthread_cond_destroy(&n->changed);
 	pthread_mutex_destroy(&n->lock);

@@ -351,6 +351,7 @@ static int64_t look(struct node *n)
 	pthread_mutex_unlock(&n->lock);
 	read_keys(n, version);
 	give_closed(n);
+	node_read_standbys(n);
 	return LEASE_RENEW_MS;
 }
 

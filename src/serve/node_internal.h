@@ -95,6 +95,7 @@ struct node {
 	struct store_conn *keys;	/* what keys are read with; NULL: it could not be opened yet */
 	int64_t keys_version;
 	struct lease lease;
+	int64_t standbys_next_ns;	/* when they are asked for again */
 	bool is_doubtful, has_twin;	/* the log says so */
 	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
@@ -105,6 +106,7 @@ struct node {
 	pthread_cond_t changed;		/* a shard's state, a part's requests, a job */
 	struct node_shard shards[SHARDS];
 	struct node_view *view;		/* NULL: nothing was seen yet */
+	struct node_standbys *standbys;	/* NULL: never asked for */
 	struct node_part *lingering;	/* given or lost, but still used by requests */
 	struct node_job *jobs, **jobs_end;
 	uint64_t losses;		/* how often everything was lost */
@@ -143,6 +145,16 @@ void node_go_on(struct node *n, struct node_shard *s, bool is_open);
 void node_end_lingering(struct node *n);
 /* When no thread runs any more. */
 void node_free_parts(struct node *n);
+
+/* --- node_standbys.c --- */
+
+/* On the control thread, without the lock: asks for them, where it is time. */
+void node_read_standbys(struct node *n);
+/* With the lock held. */
+void node_put_standbys(const struct node *n, struct json_writer *w);
+void node_count_standbys(const struct node *n, struct cluster_figures *ret);
+/* NULL-safe. */
+void node_free_standbys(struct node_standbys *s);
 
 /* --- node_place.c --- */
 

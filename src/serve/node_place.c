@@ -251,6 +251,7 @@ void node_count(void *node, struct cluster_figures *ret)
 		ret->lease_left_ms = left_ns > 0 ? left_ns / NODE_MS_NS : 0;
 		ret->clock_offset_ms = node_row(n, n->view->me)->clock_offset_ms;
 	}
+	node_count_standbys(n, ret);
 	pthread_mutex_unlock(&n->lock);
 }
 
@@ -285,5 +286,6 @@ void node_put(void *node, struct json_writer *w)
 	for (int i = 0; n->view && i < SHARDS; i++)
 		put_shard(n, w, i);
 	json_end_array(w);
+	node_put_standbys(n, w);
 	pthread_mutex_unlock(&n->lock);
 }

@@ -17,6 +17,8 @@ enum { STORE_SHARDS = 64, STORE_LEASE_MS = 5000 };
 
 /* A database has few nodes; rows beyond these are not read. */
 enum { STORE_NODES_MAX = 1024 };
+/* Standbys beyond these are not told. */
+enum { STORE_STANDBYS_MAX = 16 };
 
 struct store_cluster;
 
@@ -56,6 +58,13 @@ struct cluster_view {
 					 * version or later. The lease was not renewed, and the rest is empty */
 };
 
+/* A standby of the database, as the primary knows it. */
+struct cluster_standby_row {
+	struct str name;		/* as it calls itself; another may have the same */
+	struct str state, sync_state;	/* PostgreSQL's words, such as "streaming" and "sync" */
+	int64_t lag_ms, lag_bytes;	/* so much is not replayed there yet; -1: not known */
+};
+
 /* Makes or migrates the schema; the node's row comes with the first renewal. Returns owned, or NULL and a sentence for
  * a person in *error. */
 struct store_cluster *store_cluster_open(const char *address, const struct cluster_self *self, struct buf *error);
@@ -76,6 +85,10 @@ void store_cluster_retire(struct store_cluster *c, struct str id);
 /* Until another node has changed something (a shard, a key, a node that came, leaves or went), until there is something
  * to read at wake_fd (which is not read here; -1: nothing), or for so long. May return early. */
 void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms);
+/* By their names, of one name the furthest behind first. Texts are put into the arena. STORE_REFUSED: the user of the
+ * database may not see them; STORE_BUSY: not known just now. */
+enum store_status store_cluster_standbys(struct store_cluster *c, struct arena *arena,
+					 struct cluster_standby_row ret[STORE_STANDBYS_MAX], size_t *ret_count);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_cluster_error(const struct store_cluster *c);
 /* NULL-safe. The row stays; see store_cluster_remove. */

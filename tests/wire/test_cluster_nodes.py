@@ -1,13 +1,19 @@
 """Nodes of a cluster as whoever runs them sees them: how they are started, and what is told of them."""
 
 import configparser
+import contextlib
+import os
+import re
+import signal
 import subprocess
+import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import server
 from api import wait_until
-from cluster import NEEDS_POSTGRES, contents, log_of, store
+from cluster import NEEDS_POSTGRES, Node, contents, log_of, store, wait_for_each_other
 
 pytestmark = NEEDS_POSTGRES
 
@@ -82,3 +88,80 @@ def test_a_node_that_became_too_old_while_it_ran_owns_nothing_and_says_so(join, 
     database.run("UPDATE spine.version SET schema = 1, oldest = 1")
     assert contents(node, "here") == ["kept"]
     assert node.server.terminate() == 0
+
+
+def ranges(numbers):
+    runs = []
+    for n in sorted(numbers):
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in runs)
+
+
+def test_the_command_names_the_shards_of_each_node_and_those_of_nobody(join):
+    nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    for number in range(40):
+        store(nodes[0], f"space-{number}", "kept")
+    told = wait_until(lambda: (told := nodes[0].cluster()) and all(s["state"] != "moving" for s in told["shards"]) and told,
+                      "all have their parts")
+    text = nodes[0].spine("cluster")
+    for node in nodes:
+        own = [shard["shard"] for shard in told["shards"] if shard["owner"] == node.id]
+        assert own and f"{node.id} owns {ranges(own)}\n" in text, text
+    idle = [shard["shard"] for shard in told["shards"] if shard["owner"] is None]
+    assert f"{len(idle)} shards have no space, and are nobody's until one is asked for: {ranges(idle)}\n" in text, text
+
+
+@contextlib.contextmanager
+def standby(postgres, name):
+    """What streams the log of PostgreSQL, and says that it has replayed it."""
+    url, programs = f"{postgres.url}?application_name={name}", Path(postgres.psql).parent
+    # PostgreSQL refuses root, and pytest's directories are root's alone.
+    user = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+    with tempfile.TemporaryDirectory(prefix="spine-standby-") as directory:
+        Path(directory).chmod(0o777)
+        data = f"{directory}/data"
+        subprocess.run([*user, programs / "pg_basebackup", "-D", data, "-d", url, "-R", "-c", "fast"], check=True)
+        process = subprocess.Popen([*user, programs / "postgres", "-D", data, "-k", directory, "-c", "listen_addresses=",
+                                    "-c", "max_connections=300"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGQUIT)
+            process.wait()
+
+
+def test_how_far_the_standbys_of_postgres_are_behind_is_told(join, postgres, tmp_path):
+    node = join()
+    assert wait_until(lambda: node.cluster()["standbys"] is not None, "they were asked for")
+    assert node.cluster()["standbys"] == [] and "PostgreSQL has no standby.\n" in node.spine("cluster")
+    with standby(postgres, "other"):
+        one = wait_until(lambda: (got := node.cluster()["standbys"]) and got[0]["state"] == "streaming"
+                         and got[0]["lag_ms"] is not None and got[0], "it follows", 60)
+        assert (one["name"], one["sync_state"]) == ("other", "async")
+        assert one["lag_ms"] >= 0 and one["lag_bytes"] >= 0
+        assert re.search(r"^other +streaming +async +\d+ms +\d+B$", node.spine("cluster"), re.MULTILINE)
+        text = node.ask("GET", "/metrics").data.decode()
+        assert re.search(r'^spine_cluster_standby_lag_seconds\{standby="other"\} [\d.e-]+$', text, re.MULTILINE), text
+        assert re.search(r'^spine_cluster_standby_lag_bytes\{standby="other"\} \d+$', text, re.MULTILINE), text
+        told_to_plain_user(postgres, tmp_path)
+
+
+def told_to_plain_user(postgres, tmp_path):
+    """Who has not the role sees that there is something, and nothing of it."""
+    postgres.run("CREATE DATABASE plain")
+    postgres.run("CREATE ROLE plain LOGIN")
+    postgres.run("GRANT CREATE ON DATABASE plain TO plain")
+    where = urlsplit(postgres.url)
+    plain = Node(tmp_path / "plain", f"postgres://plain@{where.hostname}:{where.port}/plain")
+    try:
+        assert "PostgreSQL's standbys are not known" in plain.spine("cluster")
+        assert plain.cluster()["standbys"] is None
+        assert "spine_cluster_standby_lag_bytes{" not in plain.ask("GET", "/metrics").data.decode()
+        postgres.run("GRANT pg_monitor TO plain")
+        wait_until(lambda: plain.cluster()["standbys"], "it may see them")
+    finally:
+        plain.server.discard()

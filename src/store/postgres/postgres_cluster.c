@@ -364,6 +364,55 @@ void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms
 	}
 }
 
+/* --- Standbys --- */
+
+static int64_t lag_of(const PGresult *r, int row, int column)
+{
+	return PQgetisnull(r, row, column) ? -1 : int_of(r, row, column);
+}
+
+/* Who may not see them sees that they are there, and NULL of each. */
+static enum store_status read_standbys(const PGresult *r, struct arena *arena, struct cluster_standby_row *ret,
+				       size_t *ret_count)
+{
+	*ret_count = (size_t)PQntuples(r);
+	for (int i = 0; i < PQntuples(r); i++) {
+		if (PQgetisnull(r, i, 1))
+			return STORE_REFUSED;
+		ret[i] = (struct cluster_standby_row){
+			str_at(r, i, 0, arena), str_at(r, i, 1, arena), str_at(r, i, 2, arena), lag_of(r, i, 3),
+			lag_of(r, i, 4),
+		};
+	}
+	return STORE_OK;
+}
+
+/* PostgreSQL forgets the time where nothing is written: then nothing is behind. */
+static const char standbys_sql[] =
+	"SELECT application_name, state, sync_state, coalesce((extract(epoch FROM replay_lag) * 1000)::bigint, "
+	"  CASE WHEN replay_lsn >= pg_current_wal_lsn() THEN 0 END), "
+	"  greatest(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn), 0)::bigint "
+	"FROM pg_stat_replication ORDER BY 1, 5 DESC NULLS LAST, pid LIMIT 16";
+_Static_assert(STORE_STANDBYS_MAX == 16, "LIMIT 16");
+
+enum store_status store_cluster_standbys(struct store_cluster *c, struct arena *arena,
+					 struct cluster_standby_row ret[STORE_STANDBYS_MAX], size_t *ret_count)
+{
+	enum store_status status = ready(c);
+	PGresult *result;
+
+	*ret_count = 0;
+	if (status != STORE_OK)
+		return status;
+	result = postgres_ask(c->session->db, standbys_sql, 0, NULL, CLUSTER_ANSWER_MAX_MS);
+	if (postgres_is_good(result))
+		status = read_standbys(result, arena, ret, ret_count);
+	else
+		status = result ? STORE_BUSY : lost(c);
+	PQclear(result);
+	return status;
+}
+
 /* --- Opening --- */
 
 static bool has_schema(struct store_cluster *c, struct buf *error)
