@@ -102,6 +102,9 @@ struct store_schema {
 	char oldest_name[32];		/* and the version that knew it first */
 };
 
+/* How many servers live on the database; the first of them is appended as "node-1 at URL". 0 also where the database
+ * cannot be asked, or has no store. */
+int store_cluster_living(const char *address, struct buf *ret_first);
 /* Brings the schema up to date, as a server does that starts. is_finish: also takes away what only older servers need,
  * which is refused while one of another version lives. One that was started or paused meanwhile gets no lease any more.
  * False and a sentence where it was not done. */

@@ -165,3 +165,23 @@ def told_to_plain_user(postgres, tmp_path):
         wait_until(lambda: plain.cluster()["standbys"], "it may see them")
     finally:
         plain.server.discard()
+
+
+def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, database):
+    nodes = [join(), join()]
+
+    def key(*arguments):
+        return subprocess.run([server.binary(), "key", *arguments, "--store", database.url], capture_output=True, text=True,
+                              check=False, timeout=60)
+
+    first = min(nodes, key=lambda node: node.id)
+    told = f"2 servers use this database (the first is {first.id} at {first.url}): stop all of them and try again"
+    create = key("create", "root", "--scope", "admin")
+    assert create.returncode == 1 and told in create.stderr and "spine key create --url URL" in create.stderr, create
+    reset = key("reset", "--yes")
+    assert reset.returncode == 1 and told in reset.stderr and "--url" not in reset.stderr, reset
+    # What it says can be done.
+    subprocess.run([server.binary(), "key", "create", "root", "--url", first.url], capture_output=True, text=True, check=True)
+    for node in nodes:
+        assert node.server.terminate() == 0
+    assert key("create", "rescue").returncode == 0

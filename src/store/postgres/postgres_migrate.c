@@ -108,3 +108,32 @@ bool store_migrate(const char *address, bool is_finish, struct store_schema *ret
 	free(url);
 	return is_done;
 }
+
+int store_cluster_living(const char *address, struct buf *ret_first)
+{
+	static const char sql[] = "SELECT id, url FROM node WHERE lease_until > now_ms() ORDER BY id";
+	struct postgres_session *s;
+	struct buf ignored;
+	int count = 0;
+	char *url;
+
+	buf_init(&ignored, 4096);
+	if (!postgres_library_open(&ignored)) {
+		buf_release(&ignored);
+		return 0;
+	}
+	url = postgres_url(address);
+	s = postgres_session_open(url, &ignored);
+	if (s) {
+		PGresult *result = postgres_ask(s->db, sql, 0, NULL, POSTGRES_ANSWER_MAX_MS);
+
+		count = PQntuples(result);
+		if (count)
+			buf_printf(ret_first, "%s at %s", PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1));
+		PQclear(result);
+	}
+	postgres_session_close(s);
+	free(url);
+	buf_release(&ignored);
+	return count;
+}
