@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 import server
 from api import wait_until
-from cluster import NEEDS_POSTGRES, Node, contents, log_of, store, wait_for_each_other
+from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, store, wait_for_each_other, waiting_at
 
 pytestmark = NEEDS_POSTGRES
 
@@ -186,3 +186,17 @@ def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, datab
     for node in nodes:
         assert node.server.terminate() == 0
     assert key("create", "rescue").returncode == 0
+
+
+def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was_stored(join, postgres, database):
+    node = join()
+    body = {"envelope_id": pack(node, "here"), "wait_s": 60}
+    waiting = Waiting(node, "POST", "/v1/handoffs", body, "here")
+    wait_until(lambda: waiting_at(node) == 1, "the sender waits")
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database.name}'")
+    told = waiting.result()
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS true")
+    assert told.status == 503 and told.json["retryable"], told
+    assert told.json["detail"] == "the database does not answer just now; what it had begun before it waited is kept", told
+    assert [handoff["state"] for handoff in node.insist("GET", "/v1/handoffs", space="here").json["handoffs"]] == ["queued"]
