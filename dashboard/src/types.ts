@@ -527,6 +527,17 @@ export interface Cluster {
 	readonly node: string;
 	readonly nodes: readonly ClusterNode[];
 	readonly shards: readonly ClusterShard[];
+	/** null: not known, or not allowed to be seen. */
+	readonly standbys?: readonly ClusterStandby[] | null;
+}
+
+/** Of PostgreSQL's. */
+export interface ClusterStandby {
+	readonly name: string;
+	readonly state: string;
+	readonly sync_state: string;
+	readonly lag_ms: number | null;
+	readonly lag_bytes: number | null;
 }
 
 export interface ClusterNode {
@@ -537,6 +548,7 @@ export interface ClusterNode {
 	readonly lease_left_ms: number | null;
 	readonly clock_offset_ms: number | null;
 	readonly shards: number;
+	readonly same_url_as?: string | null;
 }
 
 export interface ClusterShard {

@@ -6,6 +6,7 @@
 #include "core/memory/memory.h"
 #include "core/watch/event.h"
 #include "base/mem.h"
+#include "store/cluster.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -140,8 +141,27 @@ static bool is_database(const char *store)
 	return strstr(store, "://") != NULL;
 }
 
-/* Keys are of a whole database, but what is told of one belongs to a space, and so to a shard. */
-static struct store_conn *open_for(const char *store, struct str space, struct buf *error)
+/* The nodes have its shards. Says what to do, where that is why it could not be opened. */
+static void blame_living(const char *store, const char *otherwise, struct buf *error)
+{
+	struct buf first;
+	int count;
+
+	buf_init(&first, ADDRESS_MAX_BYTES);
+	count = store_cluster_living(store, &first);
+	if (count) {
+		buf_clear(error);
+		buf_printf(error, "%d server%s this database (%s%.*s): stop %s and try again; one that was killed "
+			   "counts for five seconds more%s", count, count == 1 ? " uses" : "s use",
+			   count == 1 ? "" : "the first is ", STR_ARG(buf_str(&first)),
+			   count == 1 ? "it" : "all of them", otherwise);
+	}
+	buf_release(&first);
+}
+
+/* Keys are of a whole database, but what is told of one belongs to a space, and so to a shard. otherwise: what else may
+ * be done while servers use it. */
+static struct store_conn *open_for(const char *store, struct str space, const char *otherwise, struct buf *error)
 {
 	struct store_conn *c;
 	struct buf address;
@@ -153,6 +173,8 @@ static struct store_conn *open_for(const char *store, struct str space, struct b
 	buf_putc(&address, '\0');
 	c = store_open(address.data, STORE_WRITE, error);
 	buf_release(&address);
+	if (c == NULL)
+		blame_living(store, otherwise, error);
 	return c;
 }
 
@@ -166,7 +188,8 @@ bool admin_key_create(const char *data_dir, const struct admin_key *key, int64_t
 
 	if (!read_row(key, now_ms, &row, error))
 		return false;
-	c = open_for(data_dir, row.space, error);
+	c = open_for(data_dir, row.space, ". Or have one of them make the key: spine key create --url URL, with a key "
+		     "that has the scope admin if there are keys", error);
 	if (c == NULL)
 		return false;
 	if (!may_be_made(c, &row, error)) {
@@ -221,7 +244,7 @@ bool admin_key_reset(const char *data_dir, int64_t now_ms, size_t *ret_removed, 
 			buf_printf(error, "there is no store in %s; --data names another data directory", data_dir);
 		return false;
 	}
-	c = open_for(data_dir, STR_NULL, error);
+	c = open_for(data_dir, STR_NULL, "", error);
 	if (c == NULL)
 		return false;
 	status = store_begin(c);

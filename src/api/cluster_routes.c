@@ -30,9 +30,13 @@ static void put_only_node(struct call *call, struct json_writer *w)
 	json_member_int(w, "lease_left_ms", 0);
 	json_member_int(w, "clock_offset_ms", engine_clock_offset_ms(call->op->engine));
 	json_member_int(w, "shards", 0);
+	json_member_null(w, "same_url_as");
 	json_end_object(w);
 	json_end_array(w);
 	json_key(w, "shards");
+	json_begin_array(w);
+	json_end_array(w);
+	json_key(w, "standbys");
 	json_begin_array(w);
 	json_end_array(w);
 }

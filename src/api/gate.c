@@ -4,12 +4,36 @@
 
 enum { RETRY_MS = 1000 };
 
-enum problem_code gate_refuse(struct problem *problem, const char *why)
+static enum problem_code refuse(struct problem *problem, const char *why, const char *what)
 {
 	*problem = (struct problem){0};
-	problem_set(problem, P_NO_OWNER, NULL, "%s; nothing was done: ask again in a moment", why);
+	problem_set(problem, P_NO_OWNER, NULL, "%s; %s", why, what);
 	problem->retry_after_ms = RETRY_MS;
 	return problem->code;
+}
+
+enum problem_code gate_refuse(struct problem *problem, const char *why)
+{
+	return refuse(problem, why, "nothing was done: ask again in a moment");
+}
+
+/* What stands committed is no less so because its answer must not leave. */
+static void refuse_answer(struct op *op, const char *why)
+{
+	uint64_t handoff = op->problem.code == P_DRAINING || op->wait.is_over ? op->problem.handoff : 0;
+
+	if (handoff)
+		refuse(&op->problem, why, "the handoff is kept: deliver it again in a moment, with the same "
+		       "Idempotency-Key, and it goes on");
+	else if (op->is_replayed)
+		refuse(&op->problem, why, "the request was carried out before, and its answer is kept: ask again in "
+		       "a moment");
+	else if (op->wait.is_over)
+		refuse(&op->problem, why, "what it had begun before it waited is kept: ask again in a moment");
+	else
+		gate_refuse(&op->problem, why);
+	op->problem.handoff = handoff;
+	op->is_replayed = false;
 }
 
 /* Whether it was committed, or not, is known from the database, or is said not to be known. */
@@ -30,15 +54,11 @@ static bool is_of_database(const struct op *op)
 	}
 }
 
-/* A sender that waited: the handoff is kept, and the same request with its key goes on at the new owner. */
+/* A sender that waited: the same request with its key goes on at the new owner. */
 static void say_moved(const struct api *api, struct op *op)
 {
-	uint64_t handoff = op->problem.handoff;
-
-	if (op->problem.code != P_DRAINING || http_server_is_draining(api->http))
-		return;
-	gate_refuse(&op->problem, "the space moves to another node");
-	op->problem.handoff = handoff;
+	if (op->problem.code == P_DRAINING && !http_server_is_draining(api->http))
+		refuse_answer(op, "the space moves to another node");
 }
 
 /* A node's store is in a database. */
@@ -48,7 +68,8 @@ static void say_away(struct op *op)
 
 	if (op->problem.code != P_STORE_BUSY)
 		return;
-	problem_set(&op->problem, P_STORE_BUSY, NULL, "the database does not answer just now; nothing was stored");
+	problem_set(&op->problem, P_STORE_BUSY, NULL, "the database does not answer just now; %s",
+		    op->wait.is_over ? "what it had begun before it waited is kept" : "nothing was stored");
 	op->problem.retry_after_ms = retry_ms;
 }
 
@@ -60,7 +81,6 @@ bool gate_pass(const struct api *api, struct op *op)
 	say_away(op);
 	if (is_of_database(op) || api_may_answer(api))
 		return true;
-	op->is_replayed = false;
-	gate_refuse(&op->problem, "this node's lease is over, or its part of the spaces has another owner");
+	refuse_answer(op, "this node's lease is over, or its part of the spaces has another owner");
 	return false;
 }

@@ -42,7 +42,8 @@ static bool find_family(struct str text, struct str name, struct family *ret)
 
 static bool is_of_process(struct str name)
 {
-	static const char *const prefixes[] = {"process_", "spine_http_", "spine_tls_", "spine_build_", "spine_clock_"};
+	static const char *const prefixes[] = {"process_", "spine_http_", "spine_tls_", "spine_build_", "spine_clock_",
+					       "spine_cluster_"};
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (str_has_prefix(name, str_of(prefixes[i])))
@@ -70,15 +71,12 @@ void metrics_merge(struct buf *out, struct str own, const struct metrics_text *p
 
 	while (next_family(&own, &family)) {
 		buf_put(out, family.head);
-		if (count == 0 || is_of_process(family.name))
+		if (is_of_process(family.name)) {
 			buf_put(out, family.samples);
-		for (size_t i = 0; i < count && !is_of_process(family.name); i++) {
-			if (!find_family(parts[i].text, family.name, &of_part))
-				continue;
-			if (count == 1)
-				buf_put(out, of_part.samples);
-			else
-				put_labelled(out, of_part.samples, parts[i].shard);
+			continue;
 		}
+		for (size_t i = 0; i < count; i++)
+			if (find_family(parts[i].text, family.name, &of_part))
+				put_labelled(out, of_part.samples, parts[i].shard);
 	}
 }

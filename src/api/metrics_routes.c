@@ -306,6 +306,22 @@ static void put_spans(struct buf *out, struct exporter *exporter)
 		  (double)counts.failed_posts);
 }
 
+/* Seconds where `unit` is 1000. */
+static void put_lags(struct buf *out, const struct cluster_figures *f, const char *name, const char *help,
+		     size_t offset, double unit)
+{
+	head(out, name, "gauge", help);
+	for (size_t i = 0; i < f->standby_count; i++) {
+		int64_t lag = *(const int64_t *)(const void *)((const char *)&f->standbys[i] + offset);
+
+		if (lag < 0)
+			continue;
+		buf_printf(out, "%s{", name);
+		put_label(out, "standby", str_of(f->standbys[i].name));
+		buf_printf(out, "} %.17g\n", (double)lag / unit);
+	}
+}
+
 static void put_cluster(struct buf *out, const struct cluster_node_api *node)
 {
 	struct cluster_figures f;
@@ -328,6 +344,10 @@ static void put_cluster(struct buf *out, const struct cluster_node_api *node)
 		  "How often the lease of this node ran out, and all of its shards with it.", (double)f.losses);
 	put_plain(out, "spine_cluster_clock_offset_seconds", "gauge",
 		  "So much the database's clock is ahead of this machine's.", (double)f.clock_offset_ms / 1000);
+	put_lags(out, &f, "spine_cluster_standby_lag_seconds", "So long ago was committed what a standby of PostgreSQL "
+		 "replays.", offsetof(struct cluster_standby_figures, lag_ms), 1000);
+	put_lags(out, &f, "spine_cluster_standby_lag_bytes", "So much of its log a standby of PostgreSQL has not "
+		 "replayed.", offsetof(struct cluster_standby_figures, lag_bytes), 1);
 }
 
 static void put_all(struct buf *out, const struct api *api, const struct metrics_collect *m)

@@ -534,6 +534,7 @@ static void nudge_done(struct writer_job *job, enum store_status status)
 	if (status != STORE_OK && op->wait.is_waiting) {
 		leave(op->engine->waiting, op);
 		atomic_store(&op->engine->waiting->committed_count, op->engine->waiting->count);
+		op->wait.is_over = true;
 		op->job.done(&op->job, status);
 	}
 	op->owner->post(op, nudge_back);

@@ -224,13 +224,6 @@ void node_stop(struct node *n)
 	n->cluster = NULL;
 }
 
-static void free_view(struct node_view *v)
-{
-	if (v)
-		arena_release(&v->arena);
-	free(v);
-}
-
 void node_free(struct node *n)
 {
 	if (n == NULL)
@@ -245,7 +238,8 @@ void node_free(struct node *n)
 	keyring_free(n->shared->keyring);
 	if (n->keys)
 		store_close(n->keys);
-	free_view(n->view);
+	node_free_view(n->view);
+	node_free_standbys(n->standbys);
 	db_clock_destroy(&n->clock);
 	pthread_cond_destroy(&n->changed);
 	pthread_mutex_destroy(&n->lock);

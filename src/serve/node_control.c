@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "engine/access/keyring.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,6 +13,13 @@
 enum { FAST_MS = 10, FAILED_MS = 250 };
 
 /* --- Seeing --- */
+
+void node_free_view(struct node_view *v)
+{
+	if (v)
+		arena_release(&v->arena);
+	free(v);
+}
 
 static struct node_view *renew(struct node *n, enum store_status *ret_status)
 {
@@ -24,14 +32,14 @@ static struct node_view *renew(struct node *n, enum store_status *ret_status)
 	*ret_status = store_cluster_renew(n->cluster, offset_ms, &v->arena, &v->all);
 	answered_ns = clock_boot_ns();
 	if (*ret_status != STORE_OK) {
-		arena_release(&v->arena);
-		free(v);
+		node_free_view(v);
 		return NULL;
 	}
 	for (size_t i = 0; i < v->all.node_count; i++)
 		if (str_is(v->all.nodes[i].id, n->id))
 			v->me = (int)i;
-	db_clock_sample(&n->clock, v->asked_ns, answered_ns, v->all.db_now_ms);
+	if (v->all.needs.p == NULL)
+		db_clock_sample(&n->clock, v->asked_ns, answered_ns, v->all.db_now_ms);
 	return v;
 }
 
@@ -105,6 +113,17 @@ static bool is_time_doubtful(struct node *n, int64_t now_ns)
 	return is_doubtful;
 }
 
+static void tell_twin(struct node *n, const struct node_view *v)
+{
+	const struct cluster_node_row *twin = v->me >= 0 ? node_twin(v, v->me) : NULL;
+
+	if (twin && !n->has_twin)
+		log_write(n->log, LOG_ERROR, "another node is told to be at this node's URL: requests for its spaces, "
+			  "or for this one's, find no way; give each its own --advertise",
+			  LOG_STR("url", n->config.url), LOG_SLICE("node", twin->id));
+	n->has_twin = twin;
+}
+
 /* With the lock held. An answer that came when the lease was over already: others may have had everything meanwhile. */
 static void take_view(struct node *n, struct node_view *v, const struct cluster_node *nodes)
 {
@@ -129,10 +148,8 @@ static void take_view(struct node *n, struct node_view *v, const struct cluster_
 		atomic_store(&n->lease_until_ns, n->lease.asked_ns + (LEASE_MS - LEASE_RESERVE_MS) * NODE_MS_NS);
 	}
 	cut_gone(n, before, v);
-	if (before) {
-		arena_release(&before->arena);
-		free(before);
-	}
+	tell_twin(n, v);
+	node_free_view(before);
 }
 
 /* --- Deciding: with the lock held --- */
@@ -246,9 +263,9 @@ static void read_keys(struct node *n, int64_t version)
 
 static void tell_reached(struct node *n, bool is_reached)
 {
-	if (is_reached != n->is_unreachable)
+	if (is_reached != atomic_load(&n->is_unreachable))
 		return;
-	n->is_unreachable = !is_reached;
+	atomic_store(&n->is_unreachable, !is_reached);
 	if (is_reached)
 		log_write(n->log, LOG_INFO, "the database answers again");
 	else
@@ -266,6 +283,27 @@ static void pass_time(struct node *n)
 	look_at_waiters(n);
 	node_end_lingering(n);
 	pthread_mutex_unlock(&n->lock);
+}
+
+/* It has no lease any more, and owns nothing. What it does not know of the database it must not touch. */
+static void be_too_old(struct node *n, struct str needs)
+{
+	if (atomic_exchange(&n->is_too_old, true))
+		return;
+	snprintf(n->needs, sizeof(n->needs), "%.*s", (int)(sizeof(n->needs) - 1 < needs.n ? sizeof(n->needs) - 1 :
+		 needs.n), needs.p);
+	log_write(n->log, LOG_ERROR, "this server is too old for the database, and owns nothing any more: install a "
+		  "newer one", LOG_STR("needs", n->needs), LOG_STR("version", SPINE_VERSION));
+	atomic_store(&n->lease_until_ns, 0);
+	pthread_mutex_lock(&n->lock);
+	node_lose_all(n);
+	n->lease.is_held = false;
+	node_free_view(n->view);
+	n->view = NULL;
+	look_at_waiters(n);
+	node_end_lingering(n);
+	pthread_mutex_unlock(&n->lock);
+	store_cluster_remove(n->cluster);
 }
 
 static void leave_if_asked(struct node *n)
@@ -294,6 +332,12 @@ static int64_t look(struct node *n)
 		pass_time(n);
 		return FAILED_MS;
 	}
+	if (v->all.needs.p) {
+		be_too_old(n, v->all.needs);
+		node_free_view(v);
+		return LEASE_RENEW_MS;
+	}
+	atomic_store(&n->is_too_old, false);
 	if (n->front)
 		cluster_front_set_secret(n->front, v->all.secret);
 	version = v->all.keys_version;
@@ -307,6 +351,7 @@ static int64_t look(struct node *n)
 	pthread_mutex_unlock(&n->lock);
 	read_keys(n, version);
 	give_closed(n);
+	node_read_standbys(n);
 	return LEASE_RENEW_MS;
 }
 
@@ -317,8 +362,12 @@ bool node_join(struct node *n, struct buf *error)
 		n->keys_version = n->view->all.keys_version;
 		return true;
 	}
-	buf_printf(error, "this node cannot join the others: %s", n->view ? "the database's clock is too far off" :
-		   store_cluster_error(n->cluster));
+	if (atomic_load(&n->is_too_old))
+		buf_printf(error, "this node cannot join the others: the database is for servers of version %s or "
+			   "later, this is %s", n->needs, SPINE_VERSION);
+	else
+		buf_printf(error, "this node cannot join the others: %s", n->view ?
+			   "the database's clock is too far off" : store_cluster_error(n->cluster));
 	return false;
 }
 

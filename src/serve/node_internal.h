@@ -87,13 +87,17 @@ struct node {
 	struct part *own;		/* about no space */
 	struct db_clock clock;
 	_Atomic int64_t lease_until_ns;	/* when answers from memory must not leave any more */
+	_Atomic bool is_unreachable;	/* the database did not answer the last time; the log says so */
+	_Atomic bool is_too_old;	/* for the database; the log says so */
 
 	/* The control thread's own. */
 	struct store_cluster *cluster;
 	struct store_conn *keys;	/* what keys are read with; NULL: it could not be opened yet */
 	int64_t keys_version;
 	struct lease lease;
-	bool is_unreachable, is_doubtful;	/* the log says so */
+	int64_t standbys_next_ns;	/* when they are asked for again */
+	bool is_doubtful, has_twin;	/* the log says so */
+	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
 	pthread_t control;
 	int wake_fd;
@@ -102,6 +106,7 @@ struct node {
 	pthread_cond_t changed;		/* a shard's state, a part's requests, a job */
 	struct node_shard shards[SHARDS];
 	struct node_view *view;		/* NULL: nothing was seen yet */
+	struct node_standbys *standbys;	/* NULL: never asked for */
 	struct node_part *lingering;	/* given or lost, but still used by requests */
 	struct node_job *jobs, **jobs_end;
 	uint64_t losses;		/* how often everything was lost */
@@ -122,6 +127,8 @@ bool node_has_lease(const struct node *n);
 void *node_control_main(void *node);
 /* Before the thread runs: the first renewal. */
 bool node_join(struct node *n, struct buf *error);
+/* NULL-safe. */
+void node_free_view(struct node_view *v);
 
 /* --- node_jobs.c --- */
 
@@ -139,10 +146,22 @@ void node_end_lingering(struct node *n);
 /* When no thread runs any more. */
 void node_free_parts(struct node *n);
 
+/* --- node_standbys.c --- */
+
+/* On the control thread, without the lock: asks for them, where it is time. */
+void node_read_standbys(struct node *n);
+/* With the lock held. */
+void node_put_standbys(const struct node *n, struct json_writer *w);
+void node_count_standbys(const struct node *n, struct cluster_figures *ret);
+/* NULL-safe. */
+void node_free_standbys(struct node_standbys *s);
+
 /* --- node_place.c --- */
 
 /* With the lock held: should this node have the shard, as far as it knows? */
 bool node_is_mine(const struct node *n, int shard);
+/* Another node that lives at the same URL; NULL: none does. One that was killed and started anew is none. */
+const struct cluster_node_row *node_twin(const struct node_view *v, int place);
 void node_find(void *node, int shard, struct http_req *req, void (*go_on)(void *arg, bool is_open), void *arg,
 	       struct cluster_place *ret);
 size_t node_hold(void *node, struct cluster_part ret[CLUSTER_PARTS_MAX]);

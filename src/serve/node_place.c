@@ -25,6 +25,22 @@ bool node_is_mine(const struct node *n, int shard)
 	return has_living_owner(n, shard) ? s->owner == n->view->me : s->best == n->view->me;
 }
 
+/* A row outlives its node by a lease. Where the later of two has been there for longer, both renew theirs. */
+const struct cluster_node_row *node_twin(const struct node_view *v, int place)
+{
+	const struct cluster_node_row *one = &v->all.nodes[place];
+
+	for (size_t i = 0; one->is_live && i < v->all.node_count; i++) {
+		const struct cluster_node_row *other = &v->all.nodes[i];
+		int64_t both_ms = one->started_at_ms > other->started_at_ms ? one->started_at_ms : other->started_at_ms;
+
+		if (other != one && other->is_live && str_eq(other->url, one->url) &&
+		    v->all.db_now_ms - both_ms > LEASE_MS)
+			return other;
+	}
+	return NULL;
+}
+
 /* --- Of a request --- */
 
 /* When the request ends. */
@@ -164,12 +180,17 @@ const char *node_trouble(void *node)
 	pthread_mutex_unlock(&n->lock);
 	if (is_leaving)
 		return "draining";
-	return node_has_lease(n) ? NULL : "no_lease";
+	if (atomic_load(&n->is_too_old))
+		return "too_old";
+	if (!node_has_lease(n))
+		return "no_lease";
+	return atomic_load(&n->is_unreachable) ? "no_database" : NULL;
 }
 
 static void put_node(const struct node *n, struct json_writer *w, int place)
 {
 	const struct cluster_node_row *row = node_row(n, place);
+	const struct cluster_node_row *twin = node_twin(n->view, place);
 	int64_t age_ms = (clock_boot_ns() - n->view->asked_ns) / NODE_MS_NS, left_ms = row->lease_left_ms - age_ms;
 	int count = 0;
 
@@ -183,6 +204,11 @@ static void put_node(const struct node *n, struct json_writer *w, int place)
 	json_member_int(w, "lease_left_ms", left_ms > 0 ? left_ms : 0);
 	json_member_int(w, "clock_offset_ms", row->clock_offset_ms);
 	json_member_int(w, "shards", count);
+	json_key(w, "same_url_as");
+	if (twin)
+		json_put_str(w, twin->id);
+	else
+		json_put_null(w);
 	json_end_object(w);
 }
 
@@ -225,6 +251,7 @@ void node_count(void *node, struct cluster_figures *ret)
 		ret->lease_left_ms = left_ns > 0 ? left_ns / NODE_MS_NS : 0;
 		ret->clock_offset_ms = node_row(n, n->view->me)->clock_offset_ms;
 	}
+	node_count_standbys(n, ret);
 	pthread_mutex_unlock(&n->lock);
 }
 
@@ -259,5 +286,6 @@ void node_put(void *node, struct json_writer *w)
 	for (int i = 0; n->view && i < SHARDS; i++)
 		put_shard(n, w, i);
 	json_end_array(w);
+	node_put_standbys(n, w);
 	pthread_mutex_unlock(&n->lock);
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "engine/access/keyring.h"
 #include "outbound/exporter.h"
+#include "outbound/poster_url.h"
 #include "outbound/webhook.h"
 #include "outbound/webhook_url.h"
 #include "serve/certificates.h"
@@ -120,14 +121,26 @@ static struct http_config http_config(struct server *s)
 
 /* --- Life --- */
 
+/* What is asked for follows the URL as it stands: a scheme, a host, maybe a port, and nothing else. */
+static bool is_base_url(const char *text)
+{
+	const char *host = strstr(text, "://");
+	struct poster_url url;
+	bool is_base = poster_url_parse(text, &url) && host && strpbrk(host + 3, "/?#@") == NULL &&
+		       strcmp(url.host, "0.0.0.0") != 0 && strcmp(url.host, "[::]") != 0;
+
+	poster_url_release(&url);
+	return is_base;
+}
+
 /* An address that stands for all of a machine's leads the other nodes nowhere. */
 static bool check_advertised(const struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
-	struct str url = c->advertise ? str_of(c->advertise) : STR("http://");
 
-	if (!str_has_prefix(url, STR("http://")) && !str_has_prefix(url, STR("https://"))) {
-		buf_printf(error, "--advertise is \"%s\"; expected a URL, as in http://10.0.0.5:8788", c->advertise);
+	if (c->advertise && !is_base_url(c->advertise)) {
+		buf_printf(error, "--advertise is \"%s\"; expected the URL by which the other nodes reach this one, "
+			   "without a path, as in http://10.0.0.5:8788", c->advertise);
 		return false;
 	}
 	if (!node_is_address(c->store) || c->advertise ||

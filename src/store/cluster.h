@@ -17,6 +17,8 @@ enum { STORE_SHARDS = 64, STORE_LEASE_MS = 5000 };
 
 /* A database has few nodes; rows beyond these are not read. */
 enum { STORE_NODES_MAX = 1024 };
+/* Standbys beyond these are not told. */
+enum { STORE_STANDBYS_MAX = 16 };
 
 struct store_cluster;
 
@@ -52,14 +54,23 @@ struct cluster_view {
 	int64_t db_now_ms;		/* the database's clock when it answered */
 	int64_t keys_version;		/* grows with each change of a key, and of whether one is needed */
 	struct str secret;		/* 32 bytes; the nodes know each other by it */
+	struct str needs;		/* p != NULL: this server is too old for the database, which is for this
+					 * version or later. The lease was not renewed, and the rest is empty */
+};
+
+/* A standby of the database, as the primary knows it. */
+struct cluster_standby_row {
+	struct str name;		/* as it calls itself; another may have the same */
+	struct str state, sync_state;	/* PostgreSQL's words, such as "streaming" and "sync" */
+	int64_t lag_ms, lag_bytes;	/* so much is not replayed there yet; -1: not known */
 };
 
 /* Makes or migrates the schema; the node's row comes with the first renewal. Returns owned, or NULL and a sentence for
  * a person in *error. */
 struct store_cluster *store_cluster_open(const char *address, const struct cluster_self *self, struct buf *error);
 /* The lease lasts STORE_LEASE_MS from now on, and the view is as it is then: one round trip. A row
- * that somebody removed is made anew. The view's texts are put into the arena. STORE_BUSY: nothing is known, it may
- * work later. */
+ * that somebody removed is made anew. The view's texts are put into the arena. A server that has become too old
+ * meanwhile (view.needs) gets no lease. STORE_BUSY: nothing is known, it may work later. */
 enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
 				      struct cluster_view *ret);
 /* The shard is nobody's, and its epoch is raised: what its writer here still does is refused. Waits for what it has
@@ -74,6 +85,10 @@ void store_cluster_retire(struct store_cluster *c, struct str id);
 /* Until another node has changed something (a shard, a key, a node that came, leaves or went), until there is something
  * to read at wake_fd (which is not read here; -1: nothing), or for so long. May return early. */
 void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms);
+/* By their names, of one name the furthest behind first. Texts are put into the arena. STORE_REFUSED: the user of the
+ * database may not see them; STORE_BUSY: not known just now. */
+enum store_status store_cluster_standbys(struct store_cluster *c, struct arena *arena,
+					 struct cluster_standby_row ret[STORE_STANDBYS_MAX], size_t *ret_count);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_cluster_error(const struct store_cluster *c);
 /* NULL-safe. The row stays; see store_cluster_remove. */
@@ -87,8 +102,12 @@ struct store_schema {
 	char oldest_name[32];		/* and the version that knew it first */
 };
 
+/* How many servers live on the database; the first of them is appended as "node-1 at URL". 0 also where the database
+ * cannot be asked, or has no store. */
+int store_cluster_living(const char *address, struct buf *ret_first);
 /* Brings the schema up to date, as a server does that starts. is_finish: also takes away what only older servers need,
- * which is refused while one of another version lives. False and a sentence where it was not done. */
+ * which is refused while one of another version lives. One that was started or paused meanwhile gets no lease any more.
+ * False and a sentence where it was not done. */
 bool store_migrate(const char *address, bool is_finish, struct store_schema *ret, struct buf *error);
 
 #endif

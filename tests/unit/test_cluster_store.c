@@ -458,6 +458,94 @@ static void a_lost_transaction_is_known_where_the_shard_was_taken(void **state)
 	store_cluster_close(b);
 }
 
+static void raise_oldest(struct temp_postgres *f)
+{
+	run_sql(f->sql, "UPDATE spine.version SET schema = 1000, oldest = 1000, oldest_name = '9.9'");
+}
+
+static void who_has_become_too_old_gets_no_lease_and_no_shard(void **state)
+{
+	struct temp_postgres *f = *state;
+	struct store_cluster *a = temp_node_join(f, "node-a");
+	struct cluster_view view;
+
+	end_lease(f, "node-a");
+	raise_oldest(f);
+	view = temp_node_renew(f, a);
+	assert_true(str_is(view.needs, "9.9"));
+	assert_int_equal(view.node_count, 0);
+	assert_int_equal(sql_int(f->sql, "SELECT count(*) FROM spine.node WHERE lease_until > spine.now_ms()"), 0);
+	assert_null(temp_try_take(f, 3, "node-a"));
+	run_sql(f->sql, "UPDATE spine.version SET oldest = 1");
+	view = temp_node_renew(f, a);
+	assert_null(view.needs.p);
+	assert_int_equal(view.node_count, 1);
+	store_cluster_close(a);
+}
+
+/* Between opening and the first renewal nobody sees a server. */
+static void who_starts_while_the_oldest_is_raised_is_seen_or_sees_it(void **state)
+{
+	struct temp_postgres *f = *state;
+	struct store_cluster *a = temp_node_open(f, "node-a");
+
+	raise_oldest(f);
+	assert_true(str_is(temp_node_renew(f, a).needs, "9.9"));
+	assert_int_equal(sql_int(f->sql, "SELECT count(*) FROM spine.node"), 0);
+	store_cluster_close(a);
+}
+
+struct renewal {
+	struct temp_postgres *f;
+	struct store_cluster *c;
+	struct cluster_view view;
+};
+
+static void *renew_once(void *arg)
+{
+	struct renewal *r = arg;
+
+	r->view = temp_node_renew(r->f, r->c);
+	return NULL;
+}
+
+static void a_renewal_waits_for_who_raises_the_oldest(void **state)
+{
+	struct temp_postgres *f = *state;
+	struct renewal r = {.f = f, .c = temp_node_open(f, "node-a")};
+	pthread_t thread;
+
+	/* As spine migrate --finish: nobody was seen. */
+	run_sql(f->sql, "BEGIN");
+	run_sql(f->sql, "SELECT pg_advisory_xact_lock(1297305678, -2)");
+	assert_int_equal(pthread_create(&thread, NULL, renew_once, &r), 0);
+	while (sql_int(f->admin, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == 0)
+		sched_yield();
+	raise_oldest(f);
+	run_sql(f->sql, "COMMIT");
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_true(str_is(r.view.needs, "9.9"));
+	store_cluster_close(r.c);
+}
+
+static void what_a_paused_server_still_writes_is_refused_when_the_oldest_was_raised(void **state)
+{
+	struct temp_postgres *f = *state;
+	struct store_cluster *a = temp_node_join(f, "node-a");
+	struct store_conn *at_a = temp_take(f, 3, "node-a");
+	struct store_schema schema;
+
+	assert_int_equal(make_space(at_a, "team"), STORE_OK);
+	assert_false(store_migrate(f->address, true, &schema, &f->error));
+	end_lease(f, "node-a");
+	if (!store_migrate(f->address, true, &schema, &f->error))
+		fail_msg("%s", buf_str(&f->error).p);
+	assert_int_equal(make_space(at_a, "late"), STORE_BUSY);
+	assert_true(store_is_lost(at_a));
+	store_close(at_a);
+	store_cluster_close(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -478,6 +566,10 @@ int main(void)
 		with_database(a_commit_that_did_not_happen_is_known_too),
 		with_database(a_commit_without_an_answer_is_looked_up_where_the_shard_was_taken),
 		with_database(a_lost_transaction_is_known_where_the_shard_was_taken),
+		with_database(who_has_become_too_old_gets_no_lease_and_no_shard),
+		with_database(who_starts_while_the_oldest_is_raised_is_seen_or_sees_it),
+		with_database(a_renewal_waits_for_who_raises_the_oldest),
+		with_database(what_a_paused_server_still_writes_is_refused_when_the_oldest_was_raised),
 	};
 
 	/* scripts/with-postgres says where there is a PostgreSQL. */

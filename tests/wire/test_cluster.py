@@ -22,6 +22,7 @@ from mcp import LEGACY, MODERN, Mcp, Stream
 pytestmark = NEEDS_POSTGRES
 
 RULES = Path(__file__).resolve().parents[2] / "deploy" / "prometheus" / "alerts.yml"
+MANUAL = RULES.parents[2] / "docs" / "cluster.md"
 
 
 @pytest.fixture
@@ -99,6 +100,21 @@ def test_stopping_a_node_moves_its_spaces_at_once(three):
     store(second, space, "more")
     assert contents(third, space) == ["kept", "more"]
     assert first.id not in {node["id"] for node in second.cluster()["nodes"]}
+
+
+def test_a_sender_whose_handoff_is_committed_is_not_told_that_nothing_was_done(three):
+    first, second, _ = three
+    space = space_of(first, three)
+    body = {"envelope_id": pack(second, space), "wait_s": 60}
+    waiting = Waiting(second, "POST", "/v1/handoffs", body, space)
+    wait_until(lambda: waiting_at(first) == 1, "the sender waits at the owner")
+    assert first.server.terminate() == 0
+    told = waiting.result()
+    assert (told.status, told.json["code"]) == (503, "no_owner"), told
+    assert told.json["detail"] == ("the space moves to another node; the handoff is kept: deliver it again in a moment, "
+                                   "with the same Idempotency-Key, and it goes on")
+    kept = second.insist("GET", f"/v1/handoffs/{told.json['handoff']}", space=space).json
+    assert (kept["state"], kept["envelope_id"]) == ("queued", body["envelope_id"])
 
 
 def test_a_node_that_was_killed_is_replaced_when_its_lease_is_over(three):
@@ -254,8 +270,29 @@ def test_the_figures_of_all_parts_stand_in_one_text(three):
     assert sorted(space for _, space in sent) == sorted(spaces), text
     assert len({shard for shard, _ in sent}) > 1
     assert len(re.findall(r"^process_start_time_seconds ", text, re.MULTILINE)) == 1
-    asked_for = set(re.findall(r"spine_cluster_[a-z_]+", RULES.read_text()))
-    assert len(asked_for) == 5 and asked_for <= set(families), asked_for
+
+
+def test_the_figures_of_the_cluster_are_told_however_many_shards_a_node_has_open(three):
+    node, spaces = three[0], []
+
+    def told():
+        text = node.ask("GET", "/metrics").data.decode()
+        samples = dict(line.rsplit(" ", 1) for line in text.splitlines() if line.startswith("spine_cluster_"))
+        named = {name for file in (RULES, MANUAL) for name in re.findall(r"spine_cluster_[a-z_]*[a-z]", file.read_text())}
+        # Those are there where there is a standby: test_cluster_nodes.py.
+        named -= {"spine_cluster_standby_lag_seconds", "spine_cluster_standby_lag_bytes"}
+        assert len(named) >= 5 and named <= {name.split("{")[0] for name in samples}, samples
+        assert 0 < float(samples["spine_cluster_lease_seconds"]) <= 5
+        assert samples['spine_cluster_nodes{state="live"}'] == "3"
+        return set(re.findall(r"^(spine_store_commits_total\S*) ", text, re.MULTILINE))
+
+    seen = told()
+    # None, one, two: a series that was there stays what it is.
+    while len(seen) < 2:
+        spaces.append(space_of(node, three, but=spaces))
+        store(node, spaces[-1], "kept")
+        before, seen = seen, wait_until(lambda: told() or None, "the shard is open")
+        assert before <= seen and all('{shard="' in name for name in seen), (before, seen)
 
 
 def test_figures_of_all_spaces_are_of_one_shard_and_say_so(three):
@@ -282,8 +319,10 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     name = database.name
     postgres.run(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
     postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
-    wait_until(lambda: node.ask("GET", "/readyz").status == 503, "it is not ready")
-    assert node.ask("GET", "/readyz").json["reason"] == "no_lease"
+    # Long before its lease is over: a load balancer need not go on with it.
+    told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
+    assert told.json["reason"] == "no_database", told
+    wait_until(lambda: node.ask("GET", "/readyz").json["reason"] == "no_lease", "its lease is over")
     answer = node.ask("GET", "/v1/memories", space="here")
     assert answer.status == 503 and answer.json["code"] == "no_owner" and answer.headers["Retry-After"] == "1", answer
     assert node.ask("GET", "/healthz").status == 200

@@ -3,7 +3,7 @@ import { call, path } from "../api";
 import { plural, span } from "../format";
 import { Failure, Name, Pill, Table, Title, Waiting, type Tone } from "../parts/basics";
 import { useResource } from "../resource";
-import type { Cluster as Answer, ClusterNode, ClusterShard } from "../types";
+import type { Cluster as Answer, ClusterNode, ClusterShard, ClusterStandby } from "../types";
 
 const EVERY_MS = 2_000;
 
@@ -73,6 +73,45 @@ function Node({ one, isThis, shards }: { one: ClusterNode; isThis: boolean; shar
 	);
 }
 
+/** A server that keeps everything itself has none. */
+function Standbys({ list }: { list: readonly ClusterStandby[] | null | undefined }) {
+	if (!list)
+		return (
+			<p class="faint">
+				PostgreSQL's standbys are not known: the node has not asked yet, or its user of the database may not see them (pg_monitor).
+			</p>
+		);
+	if (list.length === 0) return <p class="faint">PostgreSQL has no standby.</p>;
+	return (
+		<Table label="PostgreSQL's standbys">
+			<thead>
+				<tr>
+					<th scope="col">Standby</th>
+					<th scope="col">State</th>
+					<th scope="col">Sync</th>
+					<th scope="col">Lag</th>
+					<th scope="col" class="n">
+						Bytes behind
+					</th>
+				</tr>
+			</thead>
+			<tbody>
+				{list.map((one) => (
+					<tr>
+						<th scope="row">
+							<Name>{one.name}</Name>
+						</th>
+						<td>{one.state}</td>
+						<td>{one.sync_state}</td>
+						<td>{one.lag_ms == null ? "–" : `${one.lag_ms} ms`}</td>
+						<td class="n">{one.lag_bytes ?? "–"}</td>
+					</tr>
+				))}
+			</tbody>
+		</Table>
+	);
+}
+
 export function Cluster({ space }: { space: string }) {
 	const found = useResource(`${space} cluster`, (signal) => load(space, signal), { everyMs: EVERY_MS });
 
@@ -110,6 +149,7 @@ export function Cluster({ space }: { space: string }) {
 							))}
 						</tbody>
 					</Table>
+					{found.data.shards.length > 0 && <Standbys list={found.data.standbys} />}
 				</>
 			)}
 		</>

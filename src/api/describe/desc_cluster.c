@@ -12,6 +12,9 @@ static const struct field node_fields[] = {
 	DOC_INT("clock_offset_ms", NO_MIN, NO_MAX,
 		"So much the database's clock is ahead of the machine's, as the node has said it."),
 	COUNT("shards", "That it owns."),
+	DOC_TEXT("same_url_as", 0, 0,
+		 "Another node that lives and is told to be at the same URL: one cannot be reached. null: none.",
+		 NULLABLE),
 	FIELDS_END,
 };
 static const struct shape node = {.name = "ClusterNode", .fields = node_fields};
@@ -28,6 +31,16 @@ static const struct field shard_fields[] = {
 };
 static const struct shape shard = {.name = "ClusterShard", .fields = shard_fields};
 
+static const struct field standby_fields[] = {
+	DOC_TEXT("name", 0, 0, "As it calls itself: its application_name."),
+	DOC_TEXT("state", 0, 0, "PostgreSQL's word: streaming, catchup and others."),
+	DOC_TEXT("sync_state", 0, 0, "PostgreSQL's word: sync, quorum, potential or async. A commit waits for sync."),
+	COUNT("lag_ms", "So long ago was committed what it replays; null: not known.", NULLABLE),
+	COUNT("lag_bytes", "So much of the primary's log it has not replayed; null: not known.", NULLABLE),
+	FIELDS_END,
+};
+static const struct shape standby = {.name = "ClusterStandby", .fields = standby_fields};
+
 const struct description describe_cluster = {
 	.id = "readCluster", .tag = "server", .scope = SCOPE_ADMIN, .is_of_all = true,
 	.summary = "The nodes over one database, and which of them owns which spaces",
@@ -37,5 +50,9 @@ const struct description describe_cluster = {
 	ANSWERS(ANSWER(200, "The cluster.", OUTPUT(
 		DOC_TEXT("node", 0, 0, "The one that answers."),
 		DOC_SHAPES("nodes", 0, &node, "In the order of their ids."),
-		DOC_SHAPES("shards", 0, &shard, "In their order.")))),
+		DOC_SHAPES("shards", 0, &shard, "In their order."),
+		DOC_SHAPES("standbys", 0, &standby,
+			   "Of the database, as its primary told in the last seconds. null: not known, or the "
+			   "node's user of the database may not see them, which the role pg_monitor allows.",
+			   NULLABLE)))),
 };

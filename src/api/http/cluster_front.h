@@ -16,6 +16,7 @@
 #include "api/http/entry.h"
 #include "codec/json.h"
 #include "net/http_pass.h"
+#include "store/cluster.h"
 
 /* Where a shard is. */
 struct cluster_place {
@@ -35,6 +36,11 @@ struct cluster_part {
 	void *part;			/* the node's */
 };
 
+struct cluster_standby_figures {
+	char name[64];
+	int64_t lag_ms, lag_bytes;	/* -1: not known */
+};
+
 /* For whoever watches. */
 struct cluster_figures {
 	int64_t live, leaving, gone;	/* nodes that this one sees */
@@ -43,6 +49,8 @@ struct cluster_figures {
 	int64_t clock_offset_ms;
 	uint64_t opened;		/* shards, since the start */
 	uint64_t losses;		/* how often the lease ran out, since the start */
+	struct cluster_standby_figures standbys[STORE_STANDBYS_MAX];	/* of the database, each name once */
+	size_t standby_count;
 };
 
 /* What the api asks of the node. */

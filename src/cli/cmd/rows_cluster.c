@@ -30,35 +30,114 @@ static const struct column node_columns[] = {
 	{0},
 };
 
+/* Nothing where it is not known, as after a while without writes. */
+static struct str cell_lag(const struct column_item *item, const char *key)
+{
+	int64_t lag = ask_int(item->json, key, -1);
+
+	if (lag < 0)
+		return STR("");
+	return arena_printf(item->arena, strcmp(key, "lag_ms") == 0 ? "%lldms" : "%lldB", (long long)lag);
+}
+
+static const struct column standby_columns[] = {
+	{"STANDBY", "name", .style = TERM_CYAN},
+	{"STATE", "state", .style = TERM_PLAIN},
+	{"SYNC", "sync_state", .style = TERM_PLAIN},
+	{"LAG", "lag_ms", cell_lag, .right = true},
+	{"BEHIND", "lag_bytes", cell_lag, .right = true},
+	{0},
+};
+
+/* Those whose `key` is `value`, as "0-5, 9". Returns how many there are. */
+static size_t put_ranges(struct buf *out, const struct json *shards, const char *key, struct str value)
+{
+	int64_t from = -2, to = -2;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i <= shards->count; i++) {
+		bool is_one = i < shards->count && str_eq(ask_str(&shards->items[i], key), value);
+		int64_t shard = is_one ? ask_int(&shards->items[i], "shard", 0) : -2;
+
+		if (is_one && shard == to + 1) {
+			to = shard;
+		} else if (is_one || i == shards->count) {
+			if (from >= 0)
+				buf_printf(out, to > from ? "%lld-%lld" : "%lld", (long long)from, (long long)to);
+			if (from >= 0 && is_one)
+				buf_puts(out, ", ");
+			from = to = shard;
+		}
+		count += is_one;
+	}
+	return count;
+}
+
 /* "3 shards have no owner: 4, 17, 60". Nothing where there is none in that state. */
 static void put_shards(struct buf *out, const struct json *shards, const char *state, const char *one, const char *many)
 {
-	size_t count = 0;
+	struct buf ranges;
+	size_t count;
 
-	for (uint32_t i = 0; i < shards->count; i++)
-		count += str_is(ask_str(&shards->items[i], "state"), state);
-	if (count == 0)
-		return;
-	buf_printf(out, "%zu %s: ", count, count == 1 ? one : many);
-	for (uint32_t i = 0, n = 0; i < shards->count; i++)
-		if (str_is(ask_str(&shards->items[i], "state"), state))
-			buf_printf(out, "%s%lld", n++ ? ", " : "", (long long)ask_int(&shards->items[i], "shard", 0));
-	buf_putc(out, '\n');
+	buf_init(&ranges, TEXT_MAX_BYTES);
+	count = put_ranges(&ranges, shards, "state", str_of(state));
+	if (count)
+		buf_printf(out, "%zu %s: %.*s\n", count, count == 1 ? one : many, STR_ARG(buf_str(&ranges)));
+	buf_release(&ranges);
+}
+
+static void put_owners(struct buf *out, struct arena *arena, const struct json *nodes, const struct json *shards)
+{
+	for (uint32_t i = 0; i < nodes->count; i++) {
+		struct str id = ask_str(&nodes->items[i], "id");
+		struct buf ranges;
+
+		buf_init(&ranges, TEXT_MAX_BYTES);
+		if (id.p && put_ranges(&ranges, shards, "owner", id))
+			buf_printf(out, "%.*s owns %.*s\n", STR_ARG(term_line(arena, id)), STR_ARG(buf_str(&ranges)));
+		buf_release(&ranges);
+	}
+}
+
+/* Told once for both. */
+static void put_twins(struct buf *out, struct arena *arena, const struct json *nodes)
+{
+	for (uint32_t i = 0; i < nodes->count; i++) {
+		const struct json *node = &nodes->items[i];
+		struct str id = ask_str(node, "id"), twin = ask_str(node, "same_url_as");
+
+		if (twin.n && str_cmp(id, twin) < 0)
+			buf_printf(out, "%.*s and %.*s are both told to be at %.*s: one of them cannot be reached. "
+				   "Give each its own --advertise.\n", STR_ARG(term_line(arena, id)),
+				   STR_ARG(term_line(arena, twin)), STR_ARG(term_line(arena, ask_str(node, "url"))));
+	}
 }
 
 static void print_cluster(const struct cli *cli, const struct json *answer)
 {
-	const struct json *shards = ask_array(answer, "shards");
+	const struct json *shards = ask_array(answer, "shards"), *nodes = ask_array(answer, "nodes");
+	const struct json *standbys = json_get(answer, "standbys");
 	struct buf out;
 
-	columns_show(cli, ask_array(answer, "nodes"), node_columns);
+	columns_show(cli, nodes, node_columns);
 	buf_init(&out, TEXT_MAX_BYTES);
+	put_owners(&out, cli->arena, nodes, shards);
+	put_twins(&out, cli->arena, nodes);
 	put_shards(&out, shards, "none", "shard has no owner", "shards have no owner");
 	put_shards(&out, shards, "moving", "shard is on the way to another node",
 		   "shards are on the way to other nodes");
+	put_shards(&out, shards, "idle", "shard has no space, and is nobody's until one is asked for",
+		   "shards have no space, and are nobody's until one is asked for");
 	if (shards->count == 0)
 		buf_puts(&out, "This server keeps everything itself; it shares nothing with others.\n");
+	else if (standbys && standbys->type == JSON_NULL)
+		buf_puts(&out, "PostgreSQL's standbys are not known: the node has not asked yet, or its user of the "
+			 "database may not see them (GRANT pg_monitor TO it).\n");
+	else if (standbys && standbys->count == 0)
+		buf_puts(&out, "PostgreSQL has no standby.\n");
 	cli_write_buf(&out);
+	if (ask_array(answer, "standbys")->count)
+		columns_show(cli, ask_array(answer, "standbys"), standby_columns);
 }
 
 const struct command cmd_cluster = {
@@ -69,7 +148,10 @@ const struct command cmd_cluster = {
 		 "database is in 64 shards, a space belongs to one of them by its name, and one node at a time owns a "
 		 "shard. Any node takes any request.\n\n"
 		 "LEASE is how long a node counts as alive without saying so again; CLOCK is how far the database's "
-		 "clock is ahead of the machine's. As seen by the node that answers, in the last second.",
+		 "clock is ahead of the machine's. As seen by the node that answers, in the last second. Below stand "
+		 "the numbers of the shards that each owns, those that nobody owns, and PostgreSQL's standbys: how "
+		 "long ago was committed what one replays, and how many bytes it is behind. --json has the state and "
+		 "the epoch of each shard.",
 	.examples = {"spine cluster", "spine cluster --json | jq -c '.shards[]'"},
 	.tables = {&client_table},
 	.call = {.path = "/v1/cluster", .show = print_cluster},

@@ -17,7 +17,7 @@ enum { SILENT_MS = 1500 };
 struct store_cluster {
 	char *url;
 	char *id, *node_url, *version;
-	char protocol[24];
+	char protocol[24], schema[12];
 	struct postgres_session *session;	/* NULL: it broke */
 	struct postgres_pool *pool;		/* is told whether the database answers */
 	bool is_leaving;
@@ -180,6 +180,12 @@ static void read_cluster(const PGresult *r, struct arena *arena, struct cluster_
 	ret->secret = bytes_of(PQgetvalue(r, 0, 2), arena);
 }
 
+static void read_needs(const PGresult *r, struct arena *arena, struct cluster_view *ret)
+{
+	if (PQntuples(r) == 1)
+		ret->needs = str_at(r, 0, 0, arena);
+}
+
 static void ignore_answer(const PGresult *r, struct arena *arena, struct cluster_view *ret)
 {
 	(void)r;
@@ -187,18 +193,22 @@ static void ignore_answer(const PGresult *r, struct arena *arena, struct cluster
 	(void)ret;
 }
 
-/* What leaves together, as one transaction. The lease is renewed first: from then on its row is locked. */
+/* What leaves together, as one transaction. The lease is renewed before anything is read: from then on its row is
+ * locked. Not where the server is too old: whoever raises what is needed (finish in postgres_migrate.c) locks out all
+ * renewals, so that each is either seen there or sees what was done. */
 static const struct question {
 	const char *sql;
-	bool is_of_node;		/* has the parameters */
+	int parameters;			/* so many of send_questions' */
 	void (*read)(const PGresult *r, struct arena *arena, struct cluster_view *ret);
 } questions[] = {
-	{"SELECT renew($1, $2, $3, $4, $5, $6)", true, ignore_answer},
+	{"SELECT pg_advisory_xact_lock_shared(1297305678, -2)", 0, ignore_answer},
+	{"SELECT oldest_name FROM version WHERE oldest > $1", 1, read_needs},
+	{"SELECT renew($2, $3, $4, $5, $6, $7) FROM version WHERE oldest <= $1", 7, ignore_answer},
 	{"SELECT s.shard, s.epoch, s.owner, EXISTS (SELECT FROM space p WHERE p.shard = s.shard) FROM shard s "
-	 "WHERE s.shard BETWEEN 0 AND 63", false, read_shards},
+	 "WHERE s.shard BETWEEN 0 AND 63", 0, read_shards},
 	{"SELECT id, url, version, lease_until - now_ms(), is_leaving, started_at, clock_offset, protocol "
-	 "FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", false, read_nodes},
-	{"SELECT now_ms(), m.version, encode(c.secret, 'hex') FROM cluster c, access_mode m WHERE m.shard = 0", false,
+	 "FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", 0, read_nodes},
+	{"SELECT now_ms(), m.version, encode(c.secret, 'hex') FROM cluster c, access_mode m WHERE m.shard = 0", 0,
 	 read_cluster},
 };
 enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
@@ -208,12 +218,14 @@ static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
 {
 	PGconn *db = c->session->db;
 	char offset[24];
-	const char *const values[] = {c->id, c->node_url, c->version, c->protocol, c->is_leaving ? "t" : "f", offset};
+	const char *const values[] = {
+		c->schema, c->id, c->node_url, c->version, c->protocol, c->is_leaving ? "t" : "f", offset,
+	};
 	bool is_sent = PQenterPipelineMode(db);
 
 	snprintf(offset, sizeof(offset), "%lld", (long long)clock_offset_ms);
 	for (int i = 0; is_sent && i < QUESTIONS; i++)
-		is_sent = PQsendQueryParams(db, questions[i].sql, questions[i].is_of_node ? 6 : 0, NULL, values, NULL,
+		is_sent = PQsendQueryParams(db, questions[i].sql, questions[i].parameters, NULL, values, NULL,
 					    NULL, 0);
 	return is_sent && PQpipelineSync(db);
 }
@@ -268,6 +280,11 @@ static enum store_status renew_once(struct store_cluster *c, int64_t clock_offse
 		status = lost(c);
 	if (status == STORE_OK)
 		status = read_answers(c, arena, &view);
+	/* Then the rest may be gone, or mean something else. */
+	if (view.needs.p) {
+		*ret = (struct cluster_view){.needs = view.needs};
+		return STORE_OK;
+	}
 	if (status == STORE_OK)
 		*ret = view;
 	return status;
@@ -360,6 +377,55 @@ void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms
 	}
 }
 
+/* --- Standbys --- */
+
+static int64_t lag_of(const PGresult *r, int row, int column)
+{
+	return PQgetisnull(r, row, column) ? -1 : int_of(r, row, column);
+}
+
+/* Who may not see them sees that they are there, and NULL of each. */
+static enum store_status read_standbys(const PGresult *r, struct arena *arena, struct cluster_standby_row *ret,
+				       size_t *ret_count)
+{
+	*ret_count = (size_t)PQntuples(r);
+	for (int i = 0; i < PQntuples(r); i++) {
+		if (PQgetisnull(r, i, 1))
+			return STORE_REFUSED;
+		ret[i] = (struct cluster_standby_row){
+			str_at(r, i, 0, arena), str_at(r, i, 1, arena), str_at(r, i, 2, arena), lag_of(r, i, 3),
+			lag_of(r, i, 4),
+		};
+	}
+	return STORE_OK;
+}
+
+/* PostgreSQL forgets the time where nothing is written: then nothing is behind. */
+static const char standbys_sql[] =
+	"SELECT application_name, state, sync_state, coalesce((extract(epoch FROM replay_lag) * 1000)::bigint, "
+	"  CASE WHEN replay_lsn >= pg_current_wal_lsn() THEN 0 END), "
+	"  greatest(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn), 0)::bigint "
+	"FROM pg_stat_replication ORDER BY 1, 5 DESC NULLS LAST, pid LIMIT 16";
+_Static_assert(STORE_STANDBYS_MAX == 16, "LIMIT 16");
+
+enum store_status store_cluster_standbys(struct store_cluster *c, struct arena *arena,
+					 struct cluster_standby_row ret[STORE_STANDBYS_MAX], size_t *ret_count)
+{
+	enum store_status status = ready(c);
+	PGresult *result;
+
+	*ret_count = 0;
+	if (status != STORE_OK)
+		return status;
+	result = postgres_ask(c->session->db, standbys_sql, 0, NULL, CLUSTER_ANSWER_MAX_MS);
+	if (postgres_is_good(result))
+		status = read_standbys(result, arena, ret, ret_count);
+	else
+		status = result ? STORE_BUSY : lost(c);
+	PQclear(result);
+	return status;
+}
+
 /* --- Opening --- */
 
 static bool has_schema(struct store_cluster *c, struct buf *error)
@@ -392,6 +458,7 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
 	c->node_url = copy(self->url);
 	c->version = copy(self->version);
 	snprintf(c->protocol, sizeof(c->protocol), "%lld", (long long)self->protocol);
+	snprintf(c->schema, sizeof(c->schema), "%d", POSTGRES_SCHEMA_NOW);
 	if (has_schema(c, error) && connect_now(c, error))
 		return c;
 	store_cluster_close(c);

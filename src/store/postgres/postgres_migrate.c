@@ -41,18 +41,28 @@ static bool is_nobody_older(PGconn *db, struct buf *error)
 }
 
 /* What a step leaves behind for older servers would be taken away here; no step has left anything yet. Who is older
- * than the schema is refused from here on. A server that starts meanwhile waits for the lock, or was seen. */
+ * than the schema is refused from here on: a server that starts finds it when it opens the store, and one that is
+ * between that and its first renewal, or was paused, when it renews. Renewals are locked out meanwhile: one that came
+ * before is waited for, and its server seen. Those whose lease is over have nothing any more, whatever their writers
+ * still send. */
 static bool finish(PGconn *db, struct buf *error)
 {
-	static const char close_sql[] =
+	static const char *const steps[] = {
+		"UPDATE spine.shard SET owner = NULL, epoch = epoch + 1 WHERE owner IS NOT NULL AND NOT EXISTS ("
+		"  SELECT FROM spine.node n WHERE n.id = owner AND n.lease_until > spine.now_ms())",
 		"UPDATE spine.version SET oldest_name = CASE WHEN oldest < schema THEN '" SPINE_VERSION
-		"' ELSE oldest_name END, oldest = schema";
+		"' ELSE oldest_name END, oldest = schema",
+		"NOTIFY spine",
+		"COMMIT",
+	};
 	bool is_done = run(db, "BEGIN", error) && run(db, "SELECT pg_advisory_xact_lock(1297305678, -1)", error) &&
-		       is_nobody_older(db, error) && run(db, close_sql, error);
+		       run(db, "SELECT pg_advisory_xact_lock(1297305678, -2)", error) && is_nobody_older(db, error);
 	struct buf ignored;
 
+	for (size_t i = 0; is_done && i < sizeof(steps) / sizeof(steps[0]); i++)
+		is_done = run(db, steps[i], error);
 	if (is_done)
-		return run(db, "COMMIT", error);
+		return true;
 	buf_init(&ignored, 4096);
 	run(db, "ROLLBACK", &ignored);
 	buf_release(&ignored);
@@ -97,4 +107,33 @@ bool store_migrate(const char *address, bool is_finish, struct store_schema *ret
 	postgres_session_close(s);
 	free(url);
 	return is_done;
+}
+
+int store_cluster_living(const char *address, struct buf *ret_first)
+{
+	static const char sql[] = "SELECT id, url FROM node WHERE lease_until > now_ms() ORDER BY id";
+	struct postgres_session *s;
+	struct buf ignored;
+	int count = 0;
+	char *url;
+
+	buf_init(&ignored, 4096);
+	if (!postgres_library_open(&ignored)) {
+		buf_release(&ignored);
+		return 0;
+	}
+	url = postgres_url(address);
+	s = postgres_session_open(url, &ignored);
+	if (s) {
+		PGresult *result = postgres_ask(s->db, sql, 0, NULL, POSTGRES_ANSWER_MAX_MS);
+
+		count = PQntuples(result);
+		if (count)
+			buf_printf(ret_first, "%s at %s", PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1));
+		PQclear(result);
+	}
+	postgres_session_close(s);
+	free(url);
+	buf_release(&ignored);
+	return count;
 }

@@ -1,0 +1,202 @@
+"""Nodes of a cluster as whoever runs them sees them: how they are started, and what is told of them."""
+
+import configparser
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+import server
+from api import wait_until
+from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, store, wait_for_each_other, waiting_at
+
+pytestmark = NEEDS_POSTGRES
+
+UNIT = Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "memory-spine.service"
+TWIN = "another node is told to be at this node's URL"
+
+
+@pytest.mark.parametrize("url", [
+    "http://", "https://", "10.0.0.5:8788", "http://h:1/path", "http://h:1/", "http://h:1?x", "http://h:1#x", "http://u@h:1",
+    "http://h:x", "http://h:70000", "http:///", "http://0.0.0.0:8788", "http://[::]:8788", "ftp://h:1", "http://a b",
+])
+def test_what_is_advertised_must_be_a_url_without_a_path(tmp_path, url):
+    command = [server.binary(), "serve", "--store", "postgres://127.0.0.1:1/spine", "--data", tmp_path / "node",
+               "--listen", "127.0.0.1:0", "--advertise", url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2 and f'--advertise is "{url}"; expected the URL' in done.stderr, done
+
+
+def test_two_nodes_with_the_same_url_are_named_in_both_logs_and_in_the_cluster(join):
+    first = join()
+    second = join("--advertise", first.url)
+
+    def told(node):
+        return [line for line in log_of(node) if line["msg"].startswith(TWIN)]
+
+    for node, other in ((first, second), (second, first)):
+        (line,) = wait_until(lambda node=node: told(node), "it is in the log")
+        assert (line["url"], line["node"]) == (first.url, other.id), line
+        assert {one["id"]: one["same_url_as"] for one in node.cluster()["nodes"]} == {
+            first.id: second.id, second.id: first.id}
+    one, other = sorted((first.id, second.id))
+    assert f"{one} and {other} are both told to be at {first.url}" in " ".join(first.spine("cluster").split())
+
+
+def test_a_node_that_was_killed_and_is_started_on_another_directory_is_no_other_node(join):
+    killed = join("--advertise", "http://127.0.0.1:1")
+    killed.server.process.kill()
+    killed.server.process.wait()
+    again = join("--advertise", "http://127.0.0.1:1")
+    assert killed.id in again.live(), "its lease has not ended"
+    wait_until(lambda: again.live() == {again.id}, "its lease is over")
+    assert not [line for line in log_of(again) if line["msg"].startswith(TWIN)]
+    assert [node["same_url_as"] for node in again.cluster()["nodes"]] == [None] * len(again.cluster()["nodes"])
+
+
+def test_a_node_without_a_database_at_its_start_is_started_again_until_there_is_one(tmp_path):
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str
+    unit.read(UNIT)
+    command = [server.binary(), "serve", "--store", "postgres://127.0.0.1:1/spine", "--data", tmp_path / "node",
+               "--listen", "127.0.0.1:0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "PostgreSQL cannot be reached" in done.stderr, done
+    # systemd starts it again for that code, and does not stop after the fifth time.
+    assert unit["Service"]["Restart"] == "on-failure"
+    assert str(done.returncode) not in unit["Service"]["RestartPreventExitStatus"].split()
+    assert unit["Unit"]["StartLimitIntervalSec"] == "0"
+
+
+def test_a_node_that_became_too_old_while_it_ran_owns_nothing_and_says_so(join, database):
+    node = join()
+    store(node, "here", "kept")
+    database.run("UPDATE spine.version SET schema = 1000, oldest = 1000, oldest_name = '9.9'")
+    told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
+    assert told.json["reason"] == "too_old", told
+    refused = node.ask("GET", "/v1/memories", space="here")
+    assert (refused.status, refused.json["code"]) == (503, "no_owner"), refused
+    wait_until(lambda: database.run("SELECT count(*) FROM spine.node") == "0", "its row is gone")
+    assert database.run("SELECT count(*) FROM spine.shard WHERE owner IS NOT NULL") == "0"
+    (line,) = [line for line in log_of(node) if "is too old for the database" in line["msg"]]
+    assert line["needs"] == "9.9", line
+    assert node.ask("GET", "/v1/cluster").json["nodes"] == []
+    database.run("UPDATE spine.version SET schema = 1, oldest = 1")
+    assert contents(node, "here") == ["kept"]
+    assert node.server.terminate() == 0
+
+
+def ranges(numbers):
+    runs = []
+    for n in sorted(numbers):
+        if runs and runs[-1][1] == n - 1:
+            runs[-1][1] = n
+        else:
+            runs.append([n, n])
+    return ", ".join(f"{a}-{b}" if b > a else f"{a}" for a, b in runs)
+
+
+def test_the_command_names_the_shards_of_each_node_and_those_of_nobody(join):
+    nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    for number in range(40):
+        store(nodes[0], f"space-{number}", "kept")
+    told = wait_until(lambda: (told := nodes[0].cluster()) and all(s["state"] != "moving" for s in told["shards"]) and told,
+                      "all have their parts")
+    text = nodes[0].spine("cluster")
+    for node in nodes:
+        own = [shard["shard"] for shard in told["shards"] if shard["owner"] == node.id]
+        assert own and f"{node.id} owns {ranges(own)}\n" in text, text
+    idle = [shard["shard"] for shard in told["shards"] if shard["owner"] is None]
+    assert f"{len(idle)} shards have no space, and are nobody's until one is asked for: {ranges(idle)}\n" in text, text
+
+
+@contextlib.contextmanager
+def standby(postgres, name):
+    """What streams the log of PostgreSQL, and says that it has replayed it."""
+    url, programs = f"{postgres.url}?application_name={name}", Path(postgres.psql).parent
+    # PostgreSQL refuses root, and pytest's directories are root's alone.
+    user = ["setpriv", "--reuid", "nobody", "--regid", "nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+    with tempfile.TemporaryDirectory(prefix="spine-standby-") as directory:
+        Path(directory).chmod(0o777)
+        data = f"{directory}/data"
+        subprocess.run([*user, programs / "pg_basebackup", "-D", data, "-d", url, "-R", "-c", "fast"], check=True)
+        process = subprocess.Popen([*user, programs / "postgres", "-D", data, "-k", directory, "-c", "listen_addresses=",
+                                    "-c", "max_connections=300"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            process.send_signal(signal.SIGQUIT)
+            process.wait()
+
+
+def test_how_far_the_standbys_of_postgres_are_behind_is_told(join, postgres, tmp_path):
+    node = join()
+    assert wait_until(lambda: node.cluster()["standbys"] is not None, "they were asked for")
+    assert node.cluster()["standbys"] == [] and "PostgreSQL has no standby.\n" in node.spine("cluster")
+    with standby(postgres, "other"):
+        one = wait_until(lambda: (got := node.cluster()["standbys"]) and got[0]["state"] == "streaming"
+                         and got[0]["lag_ms"] is not None and got[0], "it follows", 60)
+        assert (one["name"], one["sync_state"]) == ("other", "async")
+        assert one["lag_ms"] >= 0 and one["lag_bytes"] >= 0
+        assert re.search(r"^other +streaming +async +\d+ms +\d+B$", node.spine("cluster"), re.MULTILINE)
+        text = node.ask("GET", "/metrics").data.decode()
+        assert re.search(r'^spine_cluster_standby_lag_seconds\{standby="other"\} [\d.e-]+$', text, re.MULTILINE), text
+        assert re.search(r'^spine_cluster_standby_lag_bytes\{standby="other"\} \d+$', text, re.MULTILINE), text
+        told_to_plain_user(postgres, tmp_path)
+
+
+def told_to_plain_user(postgres, tmp_path):
+    """Who has not the role sees that there is something, and nothing of it."""
+    postgres.run("CREATE DATABASE plain")
+    postgres.run("CREATE ROLE plain LOGIN")
+    postgres.run("GRANT CREATE ON DATABASE plain TO plain")
+    where = urlsplit(postgres.url)
+    plain = Node(tmp_path / "plain", f"postgres://plain@{where.hostname}:{where.port}/plain")
+    try:
+        assert "PostgreSQL's standbys are not known" in plain.spine("cluster")
+        assert plain.cluster()["standbys"] is None
+        assert "spine_cluster_standby_lag_bytes{" not in plain.ask("GET", "/metrics").data.decode()
+        postgres.run("GRANT pg_monitor TO plain")
+        wait_until(lambda: plain.cluster()["standbys"], "it may see them")
+    finally:
+        plain.server.discard()
+
+
+def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, database):
+    nodes = [join(), join()]
+
+    def key(*arguments):
+        return subprocess.run([server.binary(), "key", *arguments, "--store", database.url], capture_output=True, text=True,
+                              check=False, timeout=60)
+
+    first = min(nodes, key=lambda node: node.id)
+    told = f"2 servers use this database (the first is {first.id} at {first.url}): stop all of them and try again"
+    create = key("create", "root", "--scope", "admin")
+    assert create.returncode == 1 and told in create.stderr and "spine key create --url URL" in create.stderr, create
+    reset = key("reset", "--yes")
+    assert reset.returncode == 1 and told in reset.stderr and "--url" not in reset.stderr, reset
+    # What it says can be done.
+    subprocess.run([server.binary(), "key", "create", "root", "--url", first.url], capture_output=True, text=True, check=True)
+    for node in nodes:
+        assert node.server.terminate() == 0
+    assert key("create", "rescue").returncode == 0
+
+
+def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was_stored(join, postgres, database):
+    node = join()
+    body = {"envelope_id": pack(node, "here"), "wait_s": 60}
+    waiting = Waiting(node, "POST", "/v1/handoffs", body, "here")
+    wait_until(lambda: waiting_at(node) == 1, "the sender waits")
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database.name}'")
+    told = waiting.result()
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS true")
+    assert told.status == 503 and told.json["retryable"], told
+    assert told.json["detail"] == "the database does not answer just now; what it had begun before it waited is kept", told
+    assert [handoff["state"] for handoff in node.insist("GET", "/v1/handoffs", space="here").json["handoffs"]] == ["queued"]
