@@ -44,14 +44,22 @@ static int print_operations(void)
 	return fflush(stdout) == 0 ? 0 : 1;
 }
 
+/* What is refused where it is not the key's own: an agent or a space; NULL: any name will do. */
+static const char *names_what(const struct field *f)
+{
+	if (f->names == NAMES_CALLER || f->names == NAMES_INBOX)
+		return "agent";
+	return f->names == NAMES_SPACE ? "space" : NULL;
+}
+
 /* Those of an object that says it: "body.from". */
 static void print_names(const char *where, const struct shape *s)
 {
 	for (const struct field *f = s->fields; f->type != TYPE_END; f++)
 		if (f->type == TYPE_INCLUDE)
 			print_names(where, f->shape);
-		else if (f->names == NAMES_CALLER || f->names == NAMES_SPACE)
-			printf("\t%s.%s=%s", where, f->name.p, f->names == NAMES_SPACE ? "space" : "agent");
+		else if (names_what(f))
+			printf("\t%s.%s=%s", where, f->name.p, names_what(f));
 }
 
 /* What only a key with another scope may give: "body.then=scope:write". */
@@ -72,8 +80,8 @@ static int print_access(void)
 		printf("%s\t%s\t%s\t%s\t%s\t%s", methods[o->method], o->pattern, d->id, scope_name(d->scope),
 		       d->tool ? d->tool : "-", d->is_of_all ? "all" : d->is_of_nobody ? "nobody" : "-");
 		for (int i = 0; i < DESCRIPTION_PATHS_MAX && d->path[i]; i++)
-			if (d->path[i]->names == NAMES_CALLER || d->path[i]->names == NAMES_SPACE)
-				printf("\tpath.%d=%s", i, d->path[i]->names == NAMES_SPACE ? "space" : "agent");
+			if (names_what(d->path[i]))
+				printf("\tpath.%d=%s", i, names_what(d->path[i]));
 		if (d->query)
 			print_names("query", d->query);
 		for (int i = 0; i < DESCRIPTION_BODIES_MAX && d->body[i]; i++)

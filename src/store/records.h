@@ -228,6 +228,8 @@ struct handoff_filter {
 	struct str reason;		/* whose reason holds this text, whatever the case of its ASCII letters */
 	int64_t since_ms;		/* that came into their state since then */
 	int64_t before_ms;		/* before then */
+	struct str party;		/* that this agent has sent, that were sent to it, or that it has now */
+	int64_t party_id;		/* its id; 0: the space has no such agent, which may have sent all the same */
 	bool untold;			/* only what is parked and its sender, who is named, does not know yet; of the
 					 * others space alone counts then */
 	bool newest_first;		/* not with untold */

@@ -114,7 +114,7 @@ def test_a_result_that_became_no_memory_is_warned_of(team):
 def test_a_key_of_an_agent_parks_only_what_that_agent_sent_or_has(team):
     ext, ann, bob = (team.key(space="team", agent=agent) for agent in ("ext", "ann", "bob"))
     envelope = team.ask("POST", "/v1/envelopes", {"target_agent": "bob", "task_summary": "w"}, ext).json["id"]
-    sent = team.ask("POST", "/v1/handoffs", {"envelope_id": envelope}, ann).json["id"]
+    sent = team.ask("POST", "/v1/handoffs", {"envelope_id": envelope}, team.root, {"Spine-Space": "team", "Spine-Agent": "ann"}).json["id"]
     work = take(team, bob, "bob")
     park = f"/v1/envelopes/{envelope}/park"
     team.refused(403, "forbidden", "POST", park, {"reason": "x"}, ext, field="id")

@@ -129,7 +129,7 @@ def test_a_lease_of_another_agent_among_those_to_settle_is_refused_by_itself(key
     assert answer.status == 200, answer
     theirs, own = answer.json["settled"]
     assert theirs["problem"]["code"] == "forbidden" and own["handoff"]["state"] == "completed", answer
-    states = [keyed.ask("GET", f"/v1/handoffs/{work['id']}", key=bob).json["state"] for work in (bobs, mals)]
+    states = [keyed.ask("GET", f"/v1/handoffs/{work['id']}", key=key).json["state"] for work, key in ((bobs, bob), (mals, mal))]
     assert states[0] != "completed" and states[1] == "completed"
 
 

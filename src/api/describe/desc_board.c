@@ -63,7 +63,7 @@ static const struct shape one_queue = {.fields = one_queue_fields, .warns = true
 const struct description describe_read_queue = {
 	.id = "readQueue", .tag = "delivery", .scope = SCOPE_READ,
 	.summary = "What waits for an agent: since when, and why",
-	.path = {&path_name}, .path_into = {INTO(struct queue_get, agent)},
+	.path = {&path_queue}, .path_into = {INTO(struct queue_get, agent)},
 	.query = INPUT(PAGE_SIZE, PAGE_TOKEN), LISTS(struct queue_get),
 	ANSWERS(ANSWER(200, "The queue.", &one_queue)),
 	REFUSES(P_AGENT_NOT_FOUND, P_INVALID_PAGE_TOKEN),

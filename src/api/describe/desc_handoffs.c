@@ -374,7 +374,7 @@ const struct description describe_list_handoffs = {
 	.query = INPUT(
 		DOC_ENUM("state", &words_handoff_state_asked, 0, "Those in this state.", .read = read_states,
 			 .expected = "expected queued, leased, acked, completed, parked, expired or discarded"),
-		FIELD_TEXT("to", struct handoff_list, to, 0, 0, "Those that this agent has."),
+		FIELD_TEXT("to", struct handoff_list, to, 0, 0, "Those that this agent has.", OF_INBOX),
 		FIELD_TEXT("from", struct handoff_list, filter.from, 0, 0, "Those that this agent has sent.",
 			   OF_ANYBODY),
 		FIELD_ENVELOPE_ID("envelope_id", struct handoff_list, filter.envelope, "Those of this envelope.",

@@ -68,7 +68,7 @@ const struct description describe_list_parked = {
 	.id = "listParked", .tag = "delivery", .scope = SCOPE_READ, .tool = "parked_list",
 	.summary = "List what is parked",
 	.query = INPUT(
-		FIELD_TEXT("to", struct parked_list, to, 0, 0, "What this agent had."),
+		FIELD_TEXT("to", struct parked_list, to, 0, 0, "What this agent had.", OF_INBOX),
 		FIELD_TEXT("from", struct parked_list, filter.from, 0, 0, "What this agent has sent.", OF_ANYBODY),
 		FIELD_ENVELOPE_ID("envelope_id", struct parked_list, filter.envelope, "What is of this envelope.",
 				  NOT_AN_ENVELOPE),

@@ -97,6 +97,7 @@ enum field_names {
 	NAMES_CALLER,		/* who asks, or whose work it takes: an agent */
 	NAMES_OTHER,		/* anybody; test_describe.c wants it said of a name that looks like the caller's */
 	NAMES_SPACE,		/* a space */
+	NAMES_INBOX,		/* whose work is looked at: an agent */
 };
 
 typedef enum problem_code field_read_fn(const struct field *f, const struct json *value, void *into,
@@ -150,6 +151,7 @@ struct field {
 
 /* For the end of a field of a request. */
 #define OF_CALLER .names = NAMES_CALLER
+#define OF_INBOX .names = NAMES_INBOX
 #define OF_ANYBODY .names = NAMES_OTHER
 #define NEEDS(scope) .needs = (scope)
 

@@ -331,7 +331,7 @@ enum problem_code read_check_names(const struct field *f, struct str value, cons
 
 	if (f->names == NAMES_CALLER && access_check_name(name, value, problem) != P_OK)
 		return problem->code;
-	if (f->names == NAMES_CALLER)
+	if (f->names == NAMES_CALLER || f->names == NAMES_INBOX)
 		return access_check_agent(access, name, value, problem);
 	return f->names == NAMES_SPACE ? access_check_space(access, name, value, problem) : P_OK;
 }

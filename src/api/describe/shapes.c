@@ -15,6 +15,8 @@ const struct field path_space = DOC_NAME("name", SPACE_NAME_MAX, "1 to 64 of a-z
 /* The same for one that work can go to; in the OpenAPI document they are one. */
 const struct field path_agent = DOC_AGENT("name", "The agent.", .component = "Name", OF_CALLER);
 const struct field path_receiver = DOC_AGENT("name", "The agent.", .component = "Name", .called = "agent", OF_CALLER);
+const struct field path_queue = DOC_NAME("name", AGENT_NAME_MAX, "1 to 128 bytes, without control characters.",
+					 .component = "Name", .called = "agent", OF_INBOX);
 const struct field path_handoff = DOC_HANDOFF_ID("id", "The handoff.", .component = "HandoffId");
 const struct field path_subscriber = DOC_AGENT("agent", "Who subscribes.", OF_CALLER);
 const struct field path_alert = DOC_ALERT_ID("id", "The alert.", .component = "AlertId");

@@ -57,8 +57,8 @@ enum { LIST_SIZE_MAX = 1000 };
 /* --- Pieces of addresses --- */
 
 extern const struct field path_memory, path_memory_ref, path_envelope, path_other_envelope, path_task,
-	path_name, path_space, path_agent, path_receiver, path_handoff, path_subscriber, path_alert, path_key,
-	path_schema;
+	path_name, path_space, path_agent, path_receiver, path_queue, path_handoff, path_subscriber, path_alert,
+	path_key, path_schema;
 
 /* --- Shapes --- */
 

@@ -40,6 +40,7 @@ struct batch {
 	int64_t space;
 	int64_t after;
 	uint64_t kinds;
+	struct str party;		/* who sees only its own; p == NULL: everybody. Of a stream that is open */
 	int64_t until;
 	int64_t pruned;			/* the highest id that was pruned */
 	struct buf text;
@@ -126,7 +127,7 @@ static void put_event(struct buf *out, const struct event_row *event, struct str
 	buf_puts(out, "\n\n");
 }
 
-static enum store_status fill(struct feed_thread *t, struct batch *b, struct str space_name)
+static enum store_status fill(struct feed_thread *t, struct batch *b, const struct op *op)
 {
 	struct event_filter filter = {.space = b->space, .kinds = b->kinds};
 	struct arena arena;
@@ -138,10 +139,10 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, struct str
 	arena_init(&arena);
 	status = event_list_pruned(&t->reading, b->space, &b->pruned);
 	if (status == STORE_OK)
-		status = event_list_behind(&t->reading, &filter, b->after, t->last, BATCH_EVENTS, &arena, t->rows,
-					   &count, &b->until);
+		status = event_list_behind(&t->reading, &filter, op->access, b->after, t->last, BATCH_EVENTS, &arena,
+					   t->rows, &count, &b->until);
 	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
-		put_event(&b->text, &t->rows[i++], space_name, &arena);
+		put_event(&b->text, &t->rows[i++], op->space_name, &arena);
 	if (status == STORE_OK && i < count)
 		b->until = t->rows[i - 1].id;
 	arena_release(&arena);
@@ -151,21 +152,23 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, struct str
 /* The batch for a stream, made or found. NULL where the store does not give it. */
 static const struct batch *batch_of(struct feed_thread *t, const struct stream *s)
 {
-	const struct call *call = &s->http->call;
+	const struct op *op = s->http->call.op;
+	struct str party = access_party(op->access);
 	struct batch *b;
 
 	for (size_t i = 0; i < BATCHES && i < t->batch_count; i++) {
 		b = &t->batches[i];
-		if (b->space == call->op->space && b->after == s->after && b->kinds == s->kinds)
+		if (b->space == op->space && b->after == s->after && b->kinds == s->kinds && str_eq(b->party, party))
 			return b;
 	}
 	b = &t->batches[t->batch_count++ % BATCHES];
 	buf_release(&b->text);
 	buf_init(&b->text, BATCH_BYTES + EVENT_MAX_BYTES);
-	b->space = call->op->space;
+	b->space = op->space;
 	b->after = s->after;
 	b->kinds = s->kinds;
-	if (fill(t, b, call->op->space_name) == STORE_OK && !buf_overflowed(&b->text))
+	b->party = party;
+	if (fill(t, b, op) == STORE_OK && !buf_overflowed(&b->text))
 		return b;
 	b->space = -1;
 	return NULL;

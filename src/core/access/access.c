@@ -74,6 +74,11 @@ enum problem_code access_check_agent(const struct access *a, const char *field, 
 			   (unsigned long long)a->key, SHORT(a->agent));
 }
 
+struct str access_party(const struct access *a)
+{
+	return a == NULL || (a->scopes & ACCESS_ADMIN) ? STR_NULL : a->agent;
+}
+
 enum problem_code access_check_unbound(const struct access *a, const char *what, struct problem *problem)
 {
 	if (a == NULL || a->agent.p == NULL)

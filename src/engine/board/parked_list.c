@@ -1,15 +1,19 @@
 #include "engine/board/parked_list.h"
 
+#include "engine/access/party.h"
+
 static enum problem_code read_list(struct op *op, struct store_conn *c)
 {
 	struct parked_list *l = (struct parked_list *)op;
 	size_t max = l->page.size + 1;
 	struct handoff_row *rows;
-	enum store_status status = STORE_OK;
+	struct party party;
+	enum store_status status = party_init(&party, op->access, op->space, c);
 
 	l->filter.space = op->space;
 	l->filter.states = 1u << HANDOFF_PARKED;
-	if (op->space && l->to.p)
+	party_filter(&party, &l->filter);
+	if (op->space && l->to.p && status == STORE_OK)
 		status = store_agent_id(c, op->space, l->to, false, 0, &l->filter.agent);
 	if (op->space == 0 || status == STORE_NOT_FOUND)
 		return P_OK;

@@ -1,6 +1,7 @@
 #include "engine/board/task_list.h"
 
 #include "core/delivery/delivery.h"
+#include "engine/access/party.h"
 
 #include <stdlib.h>
 
@@ -65,6 +66,7 @@ static bool fits(const struct task_list *l, const struct task_listed *t, int64_t
 struct gathering {
 	struct task_list *l;
 	struct store_conn *c;
+	struct party *party;		/* who asks */
 	int64_t agent;			/* 0: any */
 	size_t max;			/* room in l->tasks */
 	/* Of the space. */
@@ -90,9 +92,10 @@ static enum store_status consider(struct gathering *g, int64_t id, bool *ret_fit
 	t->changed_at_ms = t->work.changed_at_ms ? t->work.changed_at_ms : t->row.created_at_ms;
 	t->open = n[HANDOFF_QUEUED] + n[HANDOFF_DELAYED] + n[HANDOFF_LEASED] + n[HANDOFF_WORKING];
 	t->last_event = NULL;
-	*ret_fits = fits(l, t, g->agent);
-	l->count += *ret_fits;
-	return STORE_OK;
+	if (fits(l, t, g->agent))
+		status = party_takes_part(g->party, &l->op, t->row.name, ret_fits);
+	l->count += status == STORE_OK && *ret_fits;
+	return status;
 }
 
 static enum store_status newest_event(struct gathering *g, uint64_t handoff, struct event_row *ret, size_t *ret_count)
@@ -100,6 +103,17 @@ static enum store_status newest_event(struct gathering *g, uint64_t handoff, str
 	struct event_filter filter = {.space = g->l->op.space, .handoff = handoff, .newest_first = true};
 
 	return store_event_page(g->c, &filter, 0, INT64_MAX, 1, g->l->op.arena, ret, ret_count);
+}
+
+/* What happened to a handoff that is no business of the caller's is not told. */
+static enum store_status keep_last_event(struct gathering *g, struct task_listed *t)
+{
+	size_t count = t->last_event != NULL;
+	enum store_status status = count ? party_keep_events(g->party, t->last_event, &count) : STORE_OK;
+
+	if (count == 0)
+		t->last_event = NULL;
+	return status;
 }
 
 /* Of the handoff that decides, or of the one that was changed last. */
@@ -117,7 +131,7 @@ static enum store_status read_last_event(struct gathering *g, struct task_listed
 		t->last_event = &events[0];
 	if (counts[1] && (t->last_event == NULL || events[1].id > events[0].id))
 		t->last_event = &events[1];
-	return status;
+	return status == STORE_OK ? keep_last_event(g, t) : status;
 }
 
 /* --- By their newest change ---
@@ -335,11 +349,12 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 {
 	struct task_list *l = (struct task_list *)op;
 	bool is_search = l->text.p && l->text.n;
-	struct gathering g = {.l = l, .c = c, .max = is_search ? FOUND_MAX : l->page.size + 1};
-	enum store_status status = STORE_OK;
+	struct party party;
+	struct gathering g = {.l = l, .c = c, .party = &party, .max = is_search ? FOUND_MAX : l->page.size + 1};
+	enum store_status status = party_init(&party, op->access, op->space, c);
 	bool has_snapshot;
 
-	if (op->space && l->agent.p)
+	if (op->space && l->agent.p && status == STORE_OK)
 		status = store_agent_id(c, op->space, l->agent, false, 0, &g.agent);
 	if (op->space == 0 || status == STORE_NOT_FOUND)
 		return P_OK;

@@ -3,6 +3,7 @@
 #include "core/delivery/delivery.h"
 #include "core/delivery/keeping.h"
 #include "core/envelope/result.h"
+#include "engine/access/party.h"
 
 enum { EVENTS_MAX = 1000 };
 
@@ -26,11 +27,25 @@ static enum store_status read_events(struct op *op, struct store_conn *c, struct
 	return status;
 }
 
+/* To the key of an agent that is no party to it, it is not there. */
+static enum store_status find(struct op *op, struct store_conn *c, struct handoff_get *l)
+{
+	struct party party;
+	bool sees = false;
+	enum store_status status = op->space ? store_handoff_get(c, op->space, l->num, op->arena, &l->row)
+					       : STORE_NOT_FOUND;
+
+	if (status == STORE_OK)
+		status = party_init(&party, op->access, op->space, c);
+	if (status == STORE_OK)
+		status = party_sees_handoff(&party, &l->row, true, &sees);
+	return status == STORE_OK && !sees ? STORE_NOT_FOUND : status;
+}
+
 static enum problem_code read_handoff(struct op *op, struct store_conn *c)
 {
 	struct handoff_get *l = (struct handoff_get *)op;
-	enum store_status status = op->space ? store_handoff_get(c, op->space, l->num, op->arena, &l->row)
-					       : STORE_NOT_FOUND;
+	enum store_status status = find(op, c, l);
 
 	if (status == STORE_NOT_FOUND)
 		return handoff_missing(c, op->space, l->num, &op->problem);

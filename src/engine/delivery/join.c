@@ -2,6 +2,7 @@
 
 #include "core/envelope/result.h"
 #include "core/envelope/unpack.h"
+#include "engine/access/party.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/publish.h"
 #include "engine/waiting.h"
@@ -25,6 +26,29 @@ static enum store_status count_members(struct op *op, struct store_conn *c, stru
 	return status;
 }
 
+static enum problem_code not_published(struct op *op, const struct join *j)
+{
+	return problem_set(&op->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to this "
+			   "channel", (unsigned long long)j->envelope);
+}
+
+/* What the receivers made of it is for who has published it. */
+static enum problem_code find(struct op *op, struct store_conn *c, struct join *j)
+{
+	enum problem_code code = channel_find(op, c, j->name, &j->channel);
+	enum store_status status;
+	struct party party;
+	bool is_its = false;
+
+	if (code != P_OK)
+		return code;
+	status = party_init(&party, op->access, op->space, c);
+	if (status == STORE_OK)
+		status = party_has_published(&party, j->envelope, j->channel.id, &is_its);
+	code = op_stored(op, status);
+	return code == P_OK && !is_its ? not_published(op, j) : code;
+}
+
 /* Joined: enough have completed. Failed: enough never will, because too many were parked or discarded. */
 static enum problem_code judge(struct op *op, struct join *j)
 {
@@ -32,8 +56,7 @@ static enum problem_code judge(struct op *op, struct join *j)
 	size_t need = j->need ? (size_t)j->need : t->count;
 
 	if (t->count == 0)
-		return problem_set(&op->problem, P_ENVELOPE_NOT_FOUND, "envelope_id", "env-%llu was not published to "
-				   "this channel", (unsigned long long)j->envelope);
+		return not_published(op, j);
 	if (need > t->count)
 		return problem_set(&op->problem, P_INVALID_FIELD, "need", "need is %zu, but there are %zu receivers",
 				   need, t->count);
@@ -80,7 +103,7 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct join *j = (struct join *)op;
 	int64_t id = waiting_id(op->space, j->envelope);
-	enum problem_code code = op->wait.is_again ? P_OK : channel_find(op, c, j->name, &j->channel);
+	enum problem_code code = op->wait.is_again ? P_OK : find(op, c, j);
 	enum store_status status = STORE_OK;
 	struct pruned_envelope left;
 

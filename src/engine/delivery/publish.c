@@ -2,6 +2,7 @@
 
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
+#include "engine/access/party.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
@@ -88,9 +89,10 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	struct publish *p = (struct publish *)op;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code = unpack_find(c, op->space, p->order.envelope, "envelope_id", op->arena, &row,
-					     &op->problem);
+	enum problem_code code = party_check_envelope(op, c, p->order.envelope, "envelope_id");
 
+	if (code == P_OK)
+		code = unpack_find(c, op->space, p->order.envelope, "envelope_id", op->arena, &row, &op->problem);
 	if (code == P_OK)
 		code = unpack_skeleton(&row, op->arena, &e, &op->problem);
 	if (code != P_OK)

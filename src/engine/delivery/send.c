@@ -3,6 +3,7 @@
 #include "codec/json_member.h"
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
+#include "engine/access/party.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/engine.h"
 #include "engine/envelope/over_budget.h"
@@ -52,9 +53,10 @@ enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct
 				     struct envelope *ret)
 {
 	struct envelope_row row;
-	enum problem_code code = unpack_find(c, op->space, order->envelope, "envelope_id", op->arena, &row,
-					     &op->problem);
+	enum problem_code code = party_check_envelope(op, c, order->envelope, "envelope_id");
 
+	if (code == P_OK)
+		code = unpack_find(c, op->space, order->envelope, "envelope_id", op->arena, &row, &op->problem);
 	if (code == P_OK)
 		code = unpack_skeleton(&row, op->arena, ret, &op->problem);
 	if (code != P_OK)

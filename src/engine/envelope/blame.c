@@ -1,6 +1,7 @@
 #include "engine/envelope/blame.h"
 
 #include "core/envelope/unpack.h"
+#include "engine/access/party.h"
 #include "engine/envelope/task.h"
 
 enum {
@@ -168,9 +169,12 @@ static enum problem_code find_blame(struct op *op, struct store_conn *c)
 {
 	struct blame *b = (struct blame *)op;
 	struct search s = {0};
-	enum problem_code code = look_through(op, c, &s);
-	uint64_t lost = first_loss(&s, false), without;
+	enum problem_code code = party_check_task(op, c, b->task);
+	uint64_t lost, without;
 
+	if (code == P_OK)
+		code = look_through(op, c, &s);
+	lost = first_loss(&s, false);
 	lost = lost ? lost : first_loss(&s, true);
 	without = lost ? lost : s.left_out;
 	if (code == P_OK && without)

@@ -1,12 +1,15 @@
 #include "engine/envelope/envelope_get.h"
 
+#include "engine/access/party.h"
 #include "engine/envelope/hidden.h"
 
 enum { RECEIPTS_MAX = 10000 };
 
 static enum problem_code find(struct op *op, struct store_conn *c, uint64_t num, struct envelope *ret)
 {
-	return unpack(c, op->space, num, "id", op->arena, ret, &op->problem);
+	enum problem_code code = party_check_envelope(op, c, num, "id");
+
+	return code == P_OK ? unpack(c, op->space, num, "id", op->arena, ret, &op->problem) : code;
 }
 
 static enum problem_code read_envelope(struct op *op, struct store_conn *c)
@@ -25,10 +28,10 @@ static enum problem_code read_envelope(struct op *op, struct store_conn *c)
 static enum problem_code verify(struct op *op, struct store_conn *c)
 {
 	struct envelope_verify *v = (struct envelope_verify *)op;
+	enum problem_code code = party_check_envelope(op, c, v->num, "id");
 
-	enum problem_code code = unpack_verify(c, op->space, v->num, op->arena, &v->verdict, &v->at, &v->checked,
-					       &op->problem);
-
+	if (code == P_OK)
+		code = unpack_verify(c, op->space, v->num, op->arena, &v->verdict, &v->at, &v->checked, &op->problem);
 	v->is_ok = v->verdict == UNPACK_INTACT || v->verdict == UNPACK_FORGOTTEN ||
 		   v->verdict == UNPACK_PRUNED;
 	v->at = v->is_ok ? 0 : v->at;

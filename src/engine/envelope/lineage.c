@@ -1,6 +1,7 @@
 #include "engine/envelope/lineage.h"
 
 #include "core/envelope/unpack.h"
+#include "engine/access/party.h"
 
 enum {
 	LINKS_MAX = 10000,	/* envelopes of a task that are looked through for its ends */
@@ -24,9 +25,11 @@ static enum problem_code claimed(struct op *op, struct store_conn *c, uint64_t n
 				 const char *field, const struct envelope **ret)
 {
 	struct envelope *e = arena_alloc(op->arena, sizeof(*e));
-	enum problem_code code = unpack(c, op->space, num, field, op->arena, e, &op->problem);
+	enum problem_code code = party_check_envelope(op, c, num, field);
 	char text[ENVELOPE_DIGEST_SIZE];
 
+	if (code == P_OK)
+		code = unpack(c, op->space, num, field, op->arena, e, &op->problem);
 	if (code == P_ENVELOPE_NOT_FOUND && digest.p) {
 		op->problem = (struct problem){0};
 		return unverified(op, field, num, "is not in this space");
@@ -256,6 +259,10 @@ enum problem_code lineage_find(struct op *op, struct store_conn *c, struct packi
 	if (p->new_root && p->parent)
 		return problem_set(&op->problem, P_INVALID_FIELD, "new_root", "new_root is true, and a parent is "
 				   "named; expected one of them");
+	if (p->draft.task.p)
+		code = party_check_joins(op, c, p->draft.task);
+	if (code != P_OK)
+		return code;
 	if (p->copied)
 		return find_copied(op, c, p, ret);
 	if (p->parent == 0 && !p->new_root && p->draft.task.p && op->space)

@@ -2,6 +2,7 @@
 
 #include "core/envelope/unpack.h"
 #include "core/watch/event.h"
+#include "engine/access/party.h"
 
 /* What is not there in full: first what was left out, then what was missed. False for what is no memory. */
 static bool absent_id(const struct envelope *e, size_t i, struct memory_id *ret)
@@ -55,8 +56,10 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct resolve *r = (struct resolve *)op;
 	struct envelope e;
-	enum problem_code code = unpack(c, op->space, r->num, "id", op->arena, &e, &op->problem);
+	enum problem_code code = party_check_envelope(op, c, r->num, "id");
 
+	if (code == P_OK)
+		code = unpack(c, op->space, r->num, "id", op->arena, &e, &op->problem);
 	if (code != P_OK)
 		return code;
 	code = r->ids ? find_named(op, c, r, &e) : find_rest(op, c, r, &e);

@@ -1,6 +1,7 @@
 #include "engine/envelope/task_get.h"
 
 #include "core/envelope/unpack.h"
+#include "engine/access/party.h"
 #include "engine/envelope/task.h"
 
 static enum problem_code read_newest(struct op *op, struct store_conn *c, struct task_get *t)
@@ -21,9 +22,11 @@ static enum problem_code read_task(struct op *op, struct store_conn *c)
 {
 	struct task_get *t = (struct task_get *)op;
 	struct envelope_row *rows = arena_calloc(op->arena, t->page.size + 1, sizeof(*rows));
-	enum problem_code code = read_newest(op, c, t);
+	enum problem_code code = party_check_task(op, c, t->task);
 	size_t count = 0;
 
+	if (code == P_OK)
+		code = read_newest(op, c, t);
 	if (code == P_OK)
 		code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
 	if (code != P_OK)

@@ -1,5 +1,6 @@
 #include "engine/watch/event_list.h"
 
+#include "engine/access/party.h"
 #include "engine/engine.h"
 
 /* How many events, of all kinds and spaces, one read goes through: of somebody who asks, and of one who follows. */
@@ -83,6 +84,7 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 {
 	struct event_list *l = (struct event_list *)op;
 	bool has_snapshot = store_snapshot_begin(c);
+	struct party party;
 	int64_t last = 0;
 	enum problem_code code;
 	enum store_status status;
@@ -96,18 +98,22 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 		return code;
 	}
 	status = find_bounds(c, l, &last);
+	if (status == STORE_OK)
+		status = party_init(&party, op->access, op->space, c);
 	l->filter.space = op->space;
 	if (l->before && l->before <= last)
 		last = l->before - 1;
 	if (status == STORE_OK && l->limit)
 		status = read_between(c, l, l->after < last ? l->after : last, last);
-	if (has_snapshot)
-		store_snapshot_end(c);
 	if (l->count > l->limit) {
 		l->has_more = true;
 		l->count = l->limit;
 		l->next = l->rows[l->count - 1].id;
 	}
+	if (status == STORE_OK)
+		status = party_keep_events(&party, l->rows, &l->count);
+	if (has_snapshot)
+		store_snapshot_end(c);
 	l->page.has_more = l->has_more;
 	l->page.next = (uint64_t)l->next;
 	return op_stored(op, status);
@@ -144,12 +150,17 @@ enum store_status event_list_pruned(const struct event_reading *reading, int64_t
 }
 
 enum store_status event_list_behind(const struct event_reading *reading, const struct event_filter *filter,
-				    int64_t cursor, int64_t last, size_t max, struct arena *arena,
-				    struct event_row *ret, size_t *ret_count, int64_t *ret_until)
+				    const struct access *access, int64_t cursor, int64_t last, size_t max,
+				    struct arena *arena, struct event_row *ret, size_t *ret_count, int64_t *ret_until)
 {
+	struct party party;
 	int64_t until = last - cursor > WINDOW ? cursor + WINDOW : last;
 	enum store_status status = store_event_page(reading->conn, filter, cursor, until, max, arena, ret, ret_count);
 
 	*ret_until = status == STORE_OK && *ret_count == max ? ret[max - 1].id : until;
+	if (status == STORE_OK && access_party(access).p)
+		status = party_init(&party, access, filter->space, reading->conn);
+	if (status == STORE_OK && access_party(access).p)
+		status = party_keep_events(&party, ret, ret_count);
 	return status;
 }

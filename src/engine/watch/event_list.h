@@ -39,10 +39,11 @@ struct event_reading {
 enum store_status event_list_begin(struct engine_reader *r, struct event_reading *ret, int64_t *ret_last);
 void event_list_end(const struct event_reading *reading);
 /* A page of what is behind the cursor, up to last: at most max, and no more than a bounded part of the history is gone
- * through for it. *ret_until: everything up to here was looked at. */
+ * through for it; what the access (NULL: there are no keys) does not see is left out. *ret_until: everything up to here
+ * was looked at. */
 enum store_status event_list_behind(const struct event_reading *reading, const struct event_filter *filter,
-				    int64_t cursor, int64_t last, size_t max, struct arena *arena,
-				    struct event_row *ret, size_t *ret_count, int64_t *ret_until);
+				    const struct access *access, int64_t cursor, int64_t last, size_t max,
+				    struct arena *arena, struct event_row *ret, size_t *ret_count, int64_t *ret_until);
 /* The highest id of an event of the space that was pruned. Who stands before it has missed that one, unless it was
  * gone already when they began. 0: none, or the space is being removed. */
 enum store_status event_list_pruned(const struct event_reading *reading, int64_t space, int64_t *ret);

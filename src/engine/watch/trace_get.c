@@ -1,6 +1,7 @@
 #include "engine/watch/trace_get.h"
 
 #include "core/envelope/unpack.h"
+#include "engine/access/party.h"
 #include "engine/envelope/task.h"
 
 #include <stdlib.h>
@@ -39,7 +40,26 @@ static enum problem_code add_events(struct trace_get *t, struct store_conn *c, u
 	return op_stored(&t->op, status);
 }
 
-static enum problem_code add_handoffs(struct trace_get *t, struct store_conn *c, uint64_t envelope)
+/* Those behind the ones that there are: keeps what the caller sees, with its events. */
+static enum problem_code keep_handoffs(struct trace_get *t, struct party *party, size_t count)
+{
+	const struct handoff_row *rows = t->handoffs + t->handoff_count;
+	enum problem_code code = P_OK;
+	bool sees;
+
+	for (size_t i = 0; code == P_OK && i < count; i++) {
+		struct handoff_row row = rows[i];
+
+		code = op_stored(&t->op, party_sees_handoff(party, &row, true, &sees));
+		if (code != P_OK || !sees)
+			continue;
+		t->handoffs[t->handoff_count++] = row;
+		code = add_events(t, party->conn, row.num);
+	}
+	return code;
+}
+
+static enum problem_code add_handoffs(struct trace_get *t, struct party *party, uint64_t envelope)
 {
 	struct handoff_filter filter = {.space = t->op.space, .envelope = envelope};
 	enum problem_code code = P_OK;
@@ -49,12 +69,11 @@ static enum problem_code add_handoffs(struct trace_get *t, struct store_conn *c,
 	while (code == P_OK && count == AT_A_TIME) {
 		t->handoffs = grow(t->op.arena, t->handoffs, t->handoff_count, &t->handoff_room, sizeof(*t->handoffs));
 		count = 0;
-		code = op_stored(&t->op, store_handoffs(c, &filter, after, AT_A_TIME, t->op.arena,
+		code = op_stored(&t->op, store_handoffs(party->conn, &filter, after, AT_A_TIME, t->op.arena,
 							t->handoffs + t->handoff_count, &count));
-		for (size_t i = 0; code == P_OK && i < count; i++) {
-			after = t->handoffs[t->handoff_count++].num;
-			code = add_events(t, c, after);
-		}
+		after = count ? t->handoffs[t->handoff_count + count - 1].num : after;
+		if (code == P_OK)
+			code = keep_handoffs(t, party, count);
 	}
 	return code;
 }
@@ -70,12 +89,16 @@ static enum problem_code get(struct op *op, struct store_conn *c)
 {
 	struct trace_get *t = (struct trace_get *)op;
 	struct envelope_row *rows = arena_calloc(op->arena, TRACE_ENVELOPES_MAX + 1, sizeof(*rows));
+	struct party party;
 	size_t count = 0;
-	enum problem_code code;
+	enum problem_code code = party_check_task(op, c, t->task);
 
+	if (code == P_OK)
+		code = op_stored(op, party_init(&party, op->access, op->space, c));
 	if (t->page.size > TRACE_ENVELOPES_MAX)
 		t->page.size = TRACE_ENVELOPES_MAX;
-	code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
+	if (code == P_OK)
+		code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
 	t->page.next = count ? rows[count - 1].num : 0;
 	if (code == P_OK && count == 0 && t->page.position == 0)
 		code = task_unknown(op, t->task);
@@ -87,7 +110,7 @@ static enum problem_code get(struct op *op, struct store_conn *c)
 
 		code = unpack_skeleton(row, op->arena, &t->envelopes[t->envelope_count], &op->problem);
 		if (code == P_OK)
-			code = add_handoffs(t, c, row->num);
+			code = add_handoffs(t, &party, row->num);
 	}
 	if (code == P_OK)
 		code = task_pruned(op, c, t->envelopes, t->envelope_count, &t->is_pruned);

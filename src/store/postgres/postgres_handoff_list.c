@@ -8,14 +8,16 @@
 #include <limits.h>
 
 /* $2 and $3: from behind which key up to which; $5: a set of states, $6 agent, $7 channel, $8 sender, $9 envelope,
- * $10 a task's name with its space $11, $12 since when and $13 before when it is in its state; 0 or NULL: whatever. */
+ * $10 a task's name with its space $11, $12 since when and $13 before when it is in its state, $14 a party and $15 its
+ * id; 0 or NULL: whatever. */
 #define IN_SPACE "shard = $1 AND id > $2 AND id <= $3 "
 #define HANDOFF_FILTER \
 	"AND ($5 = 0 OR (($5 >> h.state::int) & 1) = 1) AND ($6 = 0 OR h.agent = $6) AND ($7 = 0 OR h.channel = $7) " \
 	"AND ($8::bytea IS NULL OR h.sender = $8::bytea) AND ($12 = 0 OR h.changed_at >= $12) " \
-	"AND ($13 = 0 OR h.changed_at < $13) AND ($10::bytea IS NULL OR (SELECT e.task FROM envelope e " \
-	"WHERE e.shard = $1 AND e.id = h.envelope) = (SELECT t.id FROM task t WHERE t.shard = $1 AND t.space = $11 " \
-	"AND t.name = $10::bytea)) "
+	"AND ($13 = 0 OR h.changed_at < $13) " \
+	"AND ($14::bytea IS NULL OR h.agent = $15 OR h.target = $15 OR h.sender = $14::bytea) " \
+	"AND ($10::bytea IS NULL OR (SELECT e.task FROM envelope e WHERE e.shard = $1 AND e.id = h.envelope) = " \
+	"(SELECT t.id FROM task t WHERE t.shard = $1 AND t.space = $11 AND t.name = $10::bytea)) "
 
 /* Few rows of many are wanted, and the planner may not know: in the order of their ids it would go through all of the
  * space. OFFSET 0 keeps the order out of its choice. */
@@ -162,6 +164,8 @@ static void bind_filter(struct postgres_query *q, const struct handoff_filter *f
 	postgres_bind_int(q, 11, f->space);
 	postgres_bind_int(q, 12, f->since_ms);
 	postgres_bind_int(q, 13, f->before_ms);
+	postgres_bind_str(q, 14, f->party);
+	postgres_bind_int(q, 15, f->party_id);
 }
 
 /* --- What reasons hold --- */
@@ -211,16 +215,23 @@ static enum store_status list_by_reason(struct store_conn *c, const struct hando
 
 /* --- Of an envelope --- */
 
-/* Whether the states, the agent and where to go on is all that is asked for. */
+/* Whether the states, the agent, the party and where to go on is all that is asked for. */
 static bool is_plain(const struct handoff_filter *f)
 {
 	return f->envelope && !f->untold && f->channel == 0 && f->from.p == NULL && f->task.p == NULL &&
 	       f->reason.p == NULL && f->since_ms == 0 && f->before_ms == 0;
 }
 
+static bool has_party(const struct handoff_filter *f, const struct handoff_row *h)
+{
+	return h->agent == f->party_id || h->target == f->party_id || (h->from.p && str_eq(h->from, f->party));
+}
+
 static bool fits(const struct handoff_filter *f, uint64_t after, const struct handoff_row *h)
 {
 	if (f->newest_first ? after && h->num >= after : h->num <= after)
+		return false;
+	if (f->party.p && !has_party(f, h))
 		return false;
 	return (f->states == 0 || f->states >> h->state & 1) && (f->agent == 0 || h->agent == f->agent);
 }

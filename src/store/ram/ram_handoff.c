@@ -313,6 +313,11 @@ enum store_status ram_handoff_next_due(struct store_conn *c, int64_t *ret_ms)
 
 /* --- Lists --- */
 
+static bool has_party(const struct handoff_filter *f, const struct handoff_row *h)
+{
+	return h->agent == f->party_id || h->target == f->party_id || (h->from.p && str_eq(h->from, f->party));
+}
+
 /* Nothing but the sender's name counts where the untold are asked for. */
 static bool is_wanted(const struct ram_store *s, const struct handoff_filter *f, const struct handoff_row *h)
 {
@@ -328,6 +333,7 @@ static bool is_wanted(const struct ram_store *s, const struct handoff_filter *f,
 	return (f->states == 0 || (f->states >> h->state & 1)) && (f->agent == 0 || h->agent == f->agent) &&
 	       (f->channel == 0 || h->channel == f->channel) &&
 	       (f->envelope == 0 || h->envelope == f->envelope) &&
+	       (f->party.p == NULL || has_party(f, h)) &&
 	       (f->from.p == NULL || (h->from.p && str_eq(h->from, f->from)));
 }
 

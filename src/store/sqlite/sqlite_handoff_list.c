@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 /* ?4: a set of states, ?5 agent, ?6 channel, ?7 sender, ?8 only the untold, ?10 a task's name, ?11 what the reason
- * holds, ?12 since when and ?13 before when it is in its state; 0 or NULL: whatever. */
+ * holds, ?12 since when and ?13 before when it is in its state, ?14 a party and ?15 its id; 0 or NULL: whatever. */
 #define HANDOFF_FILTER \
 	" AND (?4 = 0 OR (?4 >> h.state) & 1) AND (?5 = 0 OR h.agent = ?5) AND (?6 = 0 OR h.channel = ?6) " \
 	"AND (?7 IS NULL OR h.sender = ?7) AND (?8 = 0 OR h.flags < 2) AND (?12 = 0 OR h.changed_at >= ?12) " \
-	"AND (?13 = 0 OR h.changed_at < ?13) AND (?11 IS NULL OR instr(lower(h.reason), lower(?11))) " \
+	"AND (?13 = 0 OR h.changed_at < ?13) " \
+	"AND (?14 IS NULL OR h.agent = ?15 OR h.target = ?15 OR h.sender = ?14) " \
+	"AND (?11 IS NULL OR instr(lower(h.reason), lower(?11))) " \
 	"AND (?10 IS NULL OR (SELECT task FROM envelope WHERE id = h.envelope) = (SELECT id FROM task " \
 	"WHERE space = ?1 >> 40 AND name = ?10)) "
 
@@ -133,6 +135,8 @@ static void bind_filter(sqlite3_stmt *s, const struct handoff_filter *filter, ui
 	sqlite_bind_str(s, 11, filter->reason);
 	sqlite3_bind_int64(s, 12, filter->since_ms);
 	sqlite3_bind_int64(s, 13, filter->before_ms);
+	sqlite_bind_str(s, 14, filter->party);
+	sqlite3_bind_int64(s, 15, filter->party_id);
 }
 
 static enum store_status list_handoffs(struct store_conn *c, const char *sql, const struct handoff_filter *filter,
@@ -233,16 +237,23 @@ static enum store_status handed(struct store_conn *c, int64_t envelope, struct r
 	return STORE_OK;
 }
 
-/* Whether the states, the agent and where to go on is all that is asked for. */
+/* Whether the states, the agent, the party and where to go on is all that is asked for. */
 static bool is_plain(const struct handoff_filter *f)
 {
 	return f->envelope && !f->untold && f->channel == 0 && f->from.p == NULL && f->task.p == NULL &&
 	       f->reason.p == NULL && f->since_ms == 0 && f->before_ms == 0;
 }
 
+static bool has_party(const struct handoff_filter *f, const struct handoff_row *h)
+{
+	return h->agent == f->party_id || h->target == f->party_id || (h->from.p && str_eq(h->from, f->party));
+}
+
 static bool fits(const struct handoff_filter *f, uint64_t after, const struct handoff_row *h)
 {
 	if (f->newest_first ? after && h->num >= after : h->num <= after)
+		return false;
+	if (f->party.p && !has_party(f, h))
 		return false;
 	return (f->states == 0 || f->states >> h->state & 1) && (f->agent == 0 || h->agent == f->agent);
 }

@@ -217,6 +217,14 @@ static void a_list_holds_what_the_filter_says_in_order_and_in_pieces(void **stat
 			    "1");
 	assert_string_equal(list(t, (struct handoff_filter){.channel = 8}, 0, 16), "5");
 	assert_string_equal(list(t, (struct handoff_filter){.from = STR("sender")}, 0, 16), "5");
+	/* What the agent has sent, what was sent to it, and what it has. */
+	assert_string_equal(list(t, (struct handoff_filter){.party = STR("bob"), .party_id = bob}, 0, 16), "2 5");
+	assert_string_equal(list(t, (struct handoff_filter){.party = STR("sender")}, 0, 16), "5");
+	assert_string_equal(list(t, (struct handoff_filter){.party = STR("nobody")}, 0, 16), "");
+	assert_string_equal(list(t, (struct handoff_filter){.party = STR("ann"), .party_id = ann, .envelope = 1}, 0,
+				 16), "1");
+	assert_string_equal(list(t, (struct handoff_filter){.party = STR("bob"), .party_id = bob,
+							    .newest_first = true}, 5, 16), "2");
 	assert_string_equal(list(t, (struct handoff_filter){.space = other}, 0, 16), "1");
 	assert_string_equal(list(t, (struct handoff_filter){.space = other + 1}, 0, 16), "");
 	/* The newest first: what lies below. */

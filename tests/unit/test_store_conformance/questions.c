@@ -349,6 +349,10 @@ QUESTION(handoffs)
 		f.agent = some_agent(random);
 	if (random_chance(random, 200))
 		f.channel = (int64_t)random_below(random, 4);
+	if (random_chance(random, 200)) {
+		f.party = some_name(random);
+		f.party_id = some_agent(random);
+	}
 	if (random_chance(random, 300))
 		f.envelope = some_num(random);
 	if (random_chance(random, 300))
