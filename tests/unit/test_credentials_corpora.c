@@ -171,6 +171,13 @@ static const struct place {
 	{'p', "| user | password |\n| --- | --- |\n| root | %s |"}, {'p', "<password>%s</password>"},
 	{'p', "IDENTIFIED BY '%s'"}, {'p', "sshpass -p %s ssh root@h"}, {'p', "machine h login me password %s"},
 	{'p', "{\"user\": \"root\", \"password\": \"%s\"}"}, {'p', "PGPASSWORD=%s psql"},
+	/* Sentences. */
+	{'p', "the password is %s"}, {'p', "The root password was %s."}, {'p', "my password = %s"},
+	{'p', "root pw is %s"}, {'p', "the password for db7 is now %s, ask Petra"}, {'p', "password changed to %s"},
+	{'p', "note: password: %s"}, {'p', "use password %s for it"}, {'p', "Password -> %s"},
+	{'p', "user/pass: root / %s"}, {'p', "creds: admin:%s"},
+	{'p', "- the **password** is `%s`"}, {'a', "our AWS secret access key was %s"}, {'r', "the api key was %s"},
+	{'r', "our token for staging has been changed to %s."}, {'p', "%s is the root password"},
 };
 
 static bool finds(const char *secret, const char *text, uint64_t *seed)

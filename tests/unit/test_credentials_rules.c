@@ -92,7 +92,7 @@ struct form {
 
 static const struct form FOUND[] = {
 	{"aws_secret_key", "The AWS secret access key is ", AWS40, ", and the id is known."},
-	{"secret_key", "The AWS secret access key is: ", AWS40, "\n"},
+	{"aws_secret_key", "The AWS secret access key is: ", AWS40, "\n"},
 	{"api_key", "Note: the api key is ", "f3KqZ81LmXv0RtYw2BnC", "\n"},
 	{"token", "our deploy token is `", "f3KqZ81LmXv0RtYw2BnC", "`."},
 	{"databricks_token", "host and ", "dap" "i" HEX32, " for it"},

@@ -50,6 +50,26 @@ def test_credentials_are_redacted_where_a_constraint_says_so(api):
     assert api.ok("GET", f"/v1/memories/{memory['id']}")["content"].count(SECRET) == 1
 
 
+@pytest.mark.parametrize("text,secret", [
+    ("the password is hunter2hunter2", "hunter2hunter2"), ("The root password is hunter22.", "hunter22"), ("my password = hunter2", "hunter2"),
+    ("the root pw is Tr0ub4dor&3x", "Tr0ub4dor&3x"), ("note: password: hunter2hunter2", "hunter2hunter2"), ("password for db7 changed to hunter22", "hunter22"),
+    ("our AWS secret access key was " + "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzKq8Lm2Vt", "wJalrXUtnFEMI"), ("Cookie: sid=abc123def456ghi789", "abc123def456ghi789"),
+    ("password: >-\n  correct horse\n  battery staple\n", "battery"), ("login: root / hunter22", "hunter22"), ("use **hunter22** as the password", "hunter22"),
+], ids=lambda value: "")
+def test_what_a_sentence_says_is_redacted_and_the_sentence_stays(api, text, secret):
+    memory = api.store(f"Monday.\n{text}", pinned=True)
+    envelope = api.handoff(summary=text, constraints={"security": "no plaintext credentials"})
+    assert secret not in json.dumps(envelope) and envelope["task"]["summary"][:3] == text[:3]
+    assert {f["where"] for f in envelope["guard"]["findings"]} == {"task.summary", f"memory.{memory['id']}"}
+
+
+def test_a_sentence_about_passwords_is_left_alone(api):
+    text = ("The password is required and case-sensitive, password is 12 characters long, base64-encoded and stored hashed; the token is valid for 2 hours, "
+            "the secret is to listen, and the password was reset yesterday.")
+    envelope = api.handoff(summary=text, constraints={"credentials": "refuse"})
+    assert envelope["task"]["summary"] == text and envelope["guard"]["findings"] == []
+
+
 @pytest.mark.parametrize("constraints", [
     {"security": "No plaintext credentials, please."}, {"security": ["stay in the VPN", "no plaintext credentials"]},
     {"Security": "NO PLAINTEXT CREDENTIALS"}, {"credentials": "redact"}, {"Credentials": "Redact"},

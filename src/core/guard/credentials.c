@@ -19,32 +19,39 @@ enum {
 	STOP_LOWER_Z = 64,	/* AIza */
 	STOP_UPPER_J = 128,	/* eyJ */
 	STOP_UPPER_I = 256,	/* AKIA; IDENTIFIED BY */
-	STOP_W = 512,		/* password */
+	STOP_W = 512,		/* pw of a name in a sentence */
 	STOP_UPPER_K = 1024,	/* SK… of Twilio */
 	STOP_UPPER_C = 2048,	/* AC… of Twilio */
 	STOP_WORD = 4096,	/* Bearer, Basic, LS0t: behind no letter but that of \n */
 	STOP_QUOTE = 8192,	/* " and ' behind ( */
 	STOP_LOWER_P = 16384,	/* dapi */
 	STOP_UPPER_T = 32768,	/* ATATT3 */
-	STOP_LOWER_S = 65536,	/* the key is */
+	STOP_S = 65536,		/* ss: pass, password */
 	STOP_COLON_WIDE = 131072,	/* the last byte of U+FF1A */
 	STOP_UPPER_A = 262144,	/* EAA */
 	STOP_DOT_ANY = 524288,	/* . of Discord and Airtable */
-	STOP_COMMA_ANY = 1048576	/* , of a file with columns */
+	STOP_COMMA_ANY = 1048576,	/* , of a file with columns */
+	STOP_K = 2097152,	/* ok: token */
+	STOP_Y = 4194304,	/* ey: key */
+	STOP_R = 8388608,	/* cr: secret, credentials */
+	STOP_I = 16777216	/* gi: login */
 };
 
 static const uint32_t STOPS[256] = {
 	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS,
 	[','] = STOP_COMMA | STOP_COMMA_ANY, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
 	['_'] = STOP_UNDER, ['.'] = STOP_DOT | STOP_DOT_ANY, ['-'] = STOP_DASH,
-	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I, ['K'] = STOP_UPPER_K, ['C'] = STOP_UPPER_C,
+	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I | STOP_I,
+	['K'] = STOP_UPPER_K | STOP_K, ['C'] = STOP_UPPER_C,
 	['w'] = STOP_W, ['W'] = STOP_W, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
-	['p'] = STOP_LOWER_P, ['T'] = STOP_UPPER_T, ['s'] = STOP_LOWER_S, ['A'] = STOP_UPPER_A,
+	['p'] = STOP_LOWER_P, ['T'] = STOP_UPPER_T, ['s'] = STOP_S, ['S'] = STOP_S, ['k'] = STOP_K,
+	['y'] = STOP_Y, ['Y'] = STOP_Y, ['r'] = STOP_R, ['R'] = STOP_R, ['i'] = STOP_I, ['A'] = STOP_UPPER_A,
 	[0x9a] = STOP_COLON_WIDE,
 };
 
 /* Groups whose bytes may stand behind c. */
 #define IS(c, byte, group) ((c) == (byte) ? (group) : 0)
+#define EITHER(c, byte, group) (((c) | 0x20) == (byte) ? (group) : 0)
 #define RANGE(c, from, to, group) ((c) >= (from) && (c) <= (to) ? (group) : 0)
 #define ALNUM(c) (((c) >= 'a' && (c) <= 'z') || ((c) >= 'A' && (c) <= 'Z') || ((c) >= '0' && (c) <= '9') || (c) == '_')
 #define BEHIND(c) \
@@ -53,13 +60,15 @@ static const uint32_t STOPS[256] = {
 	 IS(c, 'n', STOP_WORD) | IS(c, 'r', STOP_WORD) | IS(c, 't', STOP_WORD) | \
 	 IS(c, '"', STOP_COMMA) | IS(c, '\'', STOP_COMMA) | IS(c, '(', STOP_QUOTE) | \
 	 RANGE(c, 'a', 'z', STOP_GREATER | STOP_UNDER | STOP_DASH) | RANGE(c, 'A', 'Z', STOP_GREATER) | \
-	 IS(c, 'a', STOP_LOWER_P) | IS(c, 'T', STOP_UPPER_T) | IS(c, 'i', STOP_LOWER_S) | \
+	 IS(c, 'a', STOP_LOWER_P) | IS(c, 'T', STOP_UPPER_T) | IS(c, 's', STOP_S) | IS(c, 'S', STOP_S) | \
+	 EITHER(c, 'o', STOP_K) | EITHER(c, 'e', STOP_Y) | EITHER(c, 'c', STOP_R) | EITHER(c, 'g', STOP_I) | \
+	 EITHER(c, 'p', STOP_W) | \
 	 IS(c, 0xbc, STOP_COLON_WIDE) | IS(c, '2', STOP_UNDER) | IS(c, '1', STOP_DOT) | IS(c, 'r', STOP_DOT) | \
 	 IS(c, 'p', STOP_DOT) | IS(c, 'k', STOP_DOT) | IS(c, 'T', STOP_UNDER | STOP_DASH) | \
 	 IS(c, 'S', STOP_UNDER | STOP_DASH) | \
 	 IS(c, 'K', STOP_DASH) | IS(c, 'I', STOP_DASH) | IS(c, 'U', STOP_DASH) | \
 	 IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | IS(c, 'b', STOP_DOT) | \
-	 IS(c, 's', STOP_DOT | STOP_W) | IS(c, 'S', STOP_W | STOP_UPPER_I | STOP_UPPER_K) | \
+	 IS(c, 's', STOP_DOT) | IS(c, 'S', STOP_UPPER_I | STOP_UPPER_K) | \
 	 IS(c, 'X', STOP_DASH) | IS(c, 'E', STOP_DASH) | IS(c, 'Y', STOP_DASH) | \
 	 IS(c, 'I', STOP_LOWER_Z) | IS(c, 'y', STOP_UPPER_J) | \
 	 IS(c, 'K', STOP_UPPER_I) | IS(c, 'B', STOP_UPPER_I) | IS(c, 'A', STOP_UPPER_C))
@@ -115,26 +124,34 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'J':
 		return credentials_token_jwt(s, i, ret);
 	case 'I':
-		return credentials_token_aws(s, i, ret) || credentials_place_sql(s, i, ret);
+		return credentials_token_aws(s, i, ret) || credentials_place_sql(s, i, ret) ||
+		       credentials_said(s, i, ret);
 	case 'p':
 		return credentials_token_databricks(s, i, ret);
 	case 'T':
 		return credentials_token_atlassian(s, i, ret);
-	case 's':
-		return credentials_place_is(s, i, ret);
 	case '\x9a':
 		return credentials_foreign_colon(s, i, ret);
 	case 'L':
 		return credentials_block_base64(s, i, ret);
 	case 'K':
+		return credentials_token_twilio(s, i, ret) || credentials_said(s, i, ret);
 	case 'C':
 		return credentials_token_twilio(s, i, ret);
 	case 'B':
 	case 'b':
 		return credentials_place_header(s, i, ret);
+	case 's':
+	case 'S':
 	case 'w':
 	case 'W':
-		return credentials_place_sentence(s, i, ret);
+	case 'k':
+	case 'y':
+	case 'Y':
+	case 'r':
+	case 'R':
+	case 'i':
+		return credentials_said(s, i, ret);
 	default:
 		return false;
 	}

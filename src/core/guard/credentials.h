@@ -3,7 +3,8 @@
  * Three sorts are found:
  *   what has a form of its own      cloud keys, tokens with a known prefix, JWTs, private keys, webhooks;
  *   what stands in a known place    scheme://user:PASSWORD@host, Authorization: Bearer TOKEN, curl -u user:PASSWORD;
- *   what is given to a secret name  password = "…", "api_key": "…", DB_PASSWORD=…, --token …, <secret>…</secret>.
+ *   what is given to a secret name  password = "…", "api_key": "…", DB_PASSWORD=…, --token …, <secret>…</secret>;
+ *                                   the root password is …, login: root / ….
  *
  * Where it is doubtful:
  *   - A published example that has the form of a key (AKIAIOSFODNN7EXAMPLE, the token of a tutorial) counts: nothing

@@ -195,25 +195,6 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;
 }
 
-/* The value is the end of the name, up to how words are joined: token=token, self.token = token,
- * API_TOKEN = "apiToken". */
-static bool is_own_name(struct str name, struct str value)
-{
-	size_t i = name.n, k = value.n;
-
-	while (i > 0 && k > 0) {
-		if (!credentials_is(name.p[i - 1], CH_ALNUM))
-			i--;
-		else if (!credentials_is(value.p[k - 1], CH_ALNUM))
-			k--;
-		else if (str_ieq(str_sub(name, i - 1, i), str_sub(value, k - 1, k)))
-			i--, k--;	/* the same letter */
-		else
-			return false;
-	}
-	return k == 0;
-}
-
 /* Authorization: Token …; Bearer and Basic are found without the header's name. */
 static bool authorization(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
@@ -322,6 +303,9 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 		sort = name_of_two_words(t, name);
 	if (sort == NAME_NONE && str_is(name, "default"))
 		sort = name_of_variable(t, (size_t)(name.p - t.p));
+	if (sort == NAME_PASSWORD && !str_ieq(name, STR("pass")) &&
+	    credentials_line_phrase(s, i, (size_t)(name.p - t.p), ret))
+		return true;
 	value = skip_stars(t, value);
 	value = next_line(t, i, value, &is_next);
 	if (sort == NAME_NONE && t.p[i] == '=') {
@@ -336,18 +320,16 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	/* Password: **…** */
 	if (credentials_here(t, v.at, STR("**")) && credentials_here(t, v.end, STR("**")) && v.end - v.at > 2)
 		v.at += 2;
-	if (is_own_name(name, str_sub(t, v.at, v.end)))
+	if (credentials_value_is_name(name, str_sub(t, v.at, v.end)))
 		return false;
 	form = form_of(t, name, i, &v);
 	/* Nobody names a member of a program "pw" and gives it a type behind a colon. */
 	if (str_ieq(name, STR("pw")) && t.p[i] == ':' && v.at > i + 1 && ends_line(t, v.end) && form == FORM_BARE)
 		form = FORM_LITERAL;
-	if (sort == NAME_PASSWORD && form == FORM_BARE && credentials_place_label(t, name, i, &v))
-		form = FORM_LITERAL;
 	if (is_next && !v.quoted)
 		form = begins_line(t, (size_t)(name.p - t.p)) ? FORM_LITERAL : FORM_BARE;
 	/* A pass is also what a compiler makes: the value must be more of a password. */
-	if (str_ieq(name, STR("pass")))
+	if (str_ieq(name, STR("pass")) && !credentials_line_has_user(t, (size_t)(name.p - t.p)))
 		form = form == FORM_QUOTED ? FORM_LITERAL : FORM_BARE;
 	return judge(s, &v, sort, form, ret);
 }
@@ -369,7 +351,7 @@ bool credentials_assign_whole(struct str name, struct str value, struct credenti
 	struct credentials_value v = {0, value.n, true, false};
 	enum credentials_name sort = credentials_name_of(name);
 
-	if (sort == NAME_NONE || sort == NAME_VALUE || is_own_name(name, value))
+	if (sort == NAME_NONE || sort == NAME_VALUE || credentials_value_is_name(name, value))
 		return false;
 	if (sort == NAME_AUTHORIZATION)
 		return authorization(&s, 0, ret);
@@ -470,7 +452,7 @@ bool credentials_assign_define(const struct credentials_scan *s, size_t i, struc
 		return false;
 	sort = credentials_name_of(str_sub(t, at, end));
 	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || !v.quoted ||
-	    is_own_name(str_sub(t, at, end), str_sub(t, v.at, v.end)))
+	    credentials_value_is_name(str_sub(t, at, end), str_sub(t, v.at, v.end)))
 		return false;
 	return judge(s, &v, sort, FORM_QUOTED, ret);
 }

@@ -126,15 +126,16 @@ bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credenti
 bool credentials_block_putty(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_place.c: ':' of "://", 'B' or 'b' of Bearer and Basic, '-' of curl's -u and the like, 'w' of password in
- * a sentence, 'I' of SQL's IDENTIFIED BY. */
+/* credentials_place.c: ':' of "://", 'B' or 'b' of Bearer and Basic, '-' of curl's -u and the like, 'I' of SQL's
+ * IDENTIFIED BY. */
 bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret);
-bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret);
-/* 's' of "is" in "the secret access key is …". */
-bool credentials_place_is(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_said.c: the second letter of ss, pw, ok, ey, cr or gi: of a name in a sentence (pass, password, pw,
+ * token, key, secret, credentials, login). */
+bool credentials_said(const struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of
  * <name>, '#' of #define, the first '-' of --name value. */
@@ -156,6 +157,10 @@ bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct 
 bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_line_htpasswd(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret);
+/* ':' or '=' behind the name of a password at at: several words, on the line or in a block of YAML below. */
+bool credentials_line_phrase(const struct credentials_scan *s, size_t i, size_t at, struct credential *ret);
+/* Does a user stand before i on its line? user=root pass=… */
+bool credentials_line_has_user(struct str text, size_t i);
 /* ',' in a line of a file whose first line names its columns. */
 bool credentials_line_csv(struct credentials_scan *s, size_t i, struct credential *ret);
 
@@ -183,10 +188,16 @@ enum credentials_form {
 /* Is this value a credential, for a name of this sort? *ret_kind is then its kind. */
 bool credentials_value_is_secret(struct str value, enum credentials_name name, enum credentials_form form,
 				 const char **ret_kind);
+/* What a secret of such a name is called. */
+const char *credentials_value_kind(enum credentials_name name);
 /* Something that stands for a value: xxxx, ****, <key>, ${VAR}, {{ var }}, %s, changeme. */
 bool credentials_value_is_placeholder(struct str value);
 /* Does it look drawn at random, rather than written? min is the least length for which that can be said. */
 bool credentials_value_is_random(struct str value, size_t min);
+/* A word that stands where a password would: required, sha256. */
+bool credentials_value_is_word(struct str value);
+/* Is it the end of the name that it is given to? token=token, API_TOKEN = "apiToken" */
+bool credentials_value_is_name(struct str name, struct str value);
 /* How many different bytes, up to the first 256. */
 unsigned credentials_value_distinct(struct str value);
 
@@ -214,8 +225,25 @@ bool credentials_read_name(struct str text, size_t end, struct str *ret);
 /* Where the line of i begins, behind a newline or a \n, or 256 bytes before i. */
 size_t credentials_read_line(struct str text, size_t i);
 
-/* credentials_place.c: is the name before the sign a word behind words, at the end of a line or a sentence, and no
- * declaration? "The db password: …" */
-bool credentials_place_label(struct str text, struct str name, size_t sign, const struct credentials_value *v);
+/* --- credentials_word.c: words of a sentence ------------------------------------------------------ */
+
+enum credentials_word {
+	WORD_SAID,	/* behind "the password is" */
+	WORD_ASSIGNED,	/* behind a sign, where it may be a variable's name or a type */
+	WORD_QUOTED
+};
+
+/* Is it a password, rather than a word of the sentence? */
+bool credentials_word_is_password(struct str value, enum credentials_word how);
+/* 16 bytes and more that go to and fro between letters and digits so many times, be they drawn or typed. */
+bool credentials_word_is_shuffled(struct str value, size_t changes);
+/* 12-character, 30days: how much, and no password. */
+bool credentials_word_is_quantity(struct str value);
+enum {
+	PHRASE_WHOLE = 2,	/* words at least, where nothing but the value stands there */
+	PHRASE_SURE = 4		/* where a message may stand: in small letters, without signs */
+};
+/* Is it a passphrase, rather than a sentence or what explains one? */
+bool credentials_word_is_phrase(struct str value, size_t least);
 
 #endif

@@ -24,10 +24,21 @@ static size_t field_end(struct str text, size_t i, const char *ends, size_t most
 
 enum { COOKIE_NAME_BYTES = 64, COOKIE_VALUE_BYTES = 4096, COOKIES_MAX = 32 };
 
-/* A session's value is drawn at random; a flag, a language or a date is not. */
-static bool is_session(struct str value)
+/* A session's value is drawn at random, or goes to and fro between letters and digits; a flag, a language or a date
+ * does not. Where the name says that it is a session, any digits among letters do. */
+static bool is_session(struct str name, struct str value)
 {
-	return value.n >= 16 && !credentials_value_is_placeholder(value) && credentials_value_is_random(value, 16);
+	static const char *const ends[] = {"sid", "sess", "session", "sessid", "sessionid", "session_id", "session-id",
+					   "auth", "token"};
+	size_t changes = 4;
+
+	if (value.n < 16 || credentials_value_is_placeholder(value))
+		return false;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (name.n >= strlen(ends[i]) &&
+		    credentials_here_nocase(name, name.n - strlen(ends[i]), str_of(ends[i])))
+			changes = 1;
+	return credentials_word_is_shuffled(value, changes) || credentials_value_is_random(value, 16);
 }
 
 /* Cookie: a=…; b=…, Set-Cookie: a=…; Path=/: from the first value that counts to the end of the last. */
@@ -48,7 +59,7 @@ bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct 
 		if (name == at || credentials_byte(t, name) != '=')
 			break;
 		end = field_end(t, name + 1, ";\"'\\,", COOKIE_VALUE_BYTES);
-		if (is_session(str_sub(t, name + 1, end))) {
+		if (is_session(str_sub(t, at, name), str_sub(t, name + 1, end))) {
 			first = first ? first : name + 1;
 			last = end;
 		}
@@ -345,4 +356,93 @@ bool credentials_line_csv(struct credentials_scan *s, size_t i, struct credentia
 	}
 	s->csv.next = start + line.n + 1;
 	return false;
+}
+
+/* --- Several words --- */
+
+/* Blanks, dashes of a list and marks before the first word of a line. */
+static size_t indent_of(struct str text, size_t line)
+{
+	size_t i = line;
+
+	while (i < text.n && i < line + 64 && credentials_among(text.p[i], " \t-"))
+		i++;
+	return i - line;
+}
+
+static size_t line_end(struct str text, size_t i)
+{
+	size_t limit = text.n - i > CREDENTIALS_VALUE_LOOK ? i + CREDENTIALS_VALUE_LOOK : text.n;
+
+	while (i < limit && text.p[i] != '\n')
+		i++;
+	return i;
+}
+
+/* Behind | or >, what YAML lets stand there, and the end of the line; 0 where no block begins. */
+static size_t block_start(struct str text, size_t i)
+{
+	if (!credentials_among(credentials_byte(text, i), "|>"))
+		return 0;
+	for (i++; i < text.n && credentials_among(text.p[i], "-+123456789");)
+		i++;
+	while (credentials_among(credentials_byte(text, i), " \t\r"))
+		i++;
+	if (credentials_byte(text, i) == '#')
+		i = line_end(text, i);
+	return i < text.n && text.p[i] == '\n' ? i + 1 : 0;
+}
+
+/* The lines from start on that stand further in than the name. */
+static struct str read_block(struct str text, size_t start, size_t indent)
+{
+	size_t end = start, line = start;
+
+	while (line < text.n && line - start < CREDENTIALS_VALUE_LOOK) {
+		size_t stop = line_end(text, line), within = 0;
+
+		while (line + within < stop && credentials_among(text.p[line + within], " \t\r"))
+			within++;
+		if (line + within < stop && within <= indent)
+			break;
+		end = stop;
+		line = stop + 1;
+	}
+	while (start < end && credentials_is(text.p[start], CH_SPACE))
+		start++;
+	while (end > start && credentials_is(text.p[end - 1], CH_SPACE))
+		end--;
+	return str_sub(text, start, end);
+}
+
+bool credentials_line_has_user(struct str text, size_t i)
+{
+	size_t line = credentials_read_line(text, i);
+
+	return memmem(text.p + line, i - line, "user", 4) != NULL;
+}
+
+bool credentials_line_phrase(const struct credentials_scan *s, size_t i, size_t at, struct credential *ret)
+{
+	struct str t = s->text, value;
+	size_t line = credentials_read_line(t, at), start = i + 1, block;
+	const char *kind;
+
+	while (start < t.n && start < i + 16 && credentials_among(t.p[start], " \t"))
+		start++;
+	if (start == i + 1 || indent_of(t, line) != at - line)
+		return false;
+	block = t.p[i] == ':' ? block_start(t, start) : 0;
+	if (block) {
+		value = read_block(t, block, indent_of(t, line));
+		if (credentials_value_is_secret(value, NAME_PASSWORD, FORM_LITERAL, &kind) ||
+		    credentials_word_is_phrase(value, PHRASE_WHOLE))
+			return hit(s, (size_t)(value.p - t.p), (size_t)(value.p - t.p) + value.n, "password", ret);
+		return false;
+	}
+	value = str_trim(str_sub(t, start, line_end(t, start)));
+	/* "passwd: fix the parser" is what a changelog says. */
+	return i >= at + 6 && credentials_here_nocase(t, i - 6, STR("phrase")) &&
+	       credentials_word_is_phrase(value, PHRASE_SURE) &&
+	       hit(s, (size_t)(value.p - t.p), (size_t)(value.p - t.p) + value.n, "password", ret);
 }

@@ -1,4 +1,4 @@
-/* Credentials known by the place they stand in: URLs, HTTP headers, command lines, sentences, SQL. */
+/* Credentials known by the place they stand in: URLs, HTTP headers, command lines, SQL. */
 #include "codec/base64.h"
 #include "core/guard/credentials_internal.h"
 
@@ -208,67 +208,7 @@ bool credentials_place_command(const struct credentials_scan *s, size_t i, struc
 	return hit(s, v.at, v.end, kind, ret);
 }
 
-/* --- Sentences and SQL --------------------------------------------------------------------------- */
-
-/* The password is "…"; password `…`; machine x login y password z. */
-bool credentials_place_sentence(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	static const struct str links[] = {{"is ", 3}, {"was ", 4}, {"to ", 3}, {"of ", 3}};
-	struct str t = s->text;
-	struct credentials_value v;
-	enum credentials_form form = FORM_BARE;
-	const char *kind;
-	size_t at = i + 4;
-	bool linked = false;
-
-	if (i < 4 || !credentials_starts(t, i - 4) ||
-	    !(credentials_here_nocase(t, i - 4, STR("password ")) || credentials_here_nocase(t, i - 4, STR("passwd "))))
-		return false;
-	at += t.p[i + 3] == ' ' ? 0 : 1;
-	for (size_t k = 0; k < sizeof(links) / sizeof(links[0]); k++)
-		if (credentials_here(t, at, links[k])) {
-			at += links[k].n;
-			linked = true;
-			break;
-		}
-	if (!credentials_read_value(t, at, &v) || v.code || v.at < s->from)
-		return false;
-	if (v.quoted)
-		form = FORM_LOOSE;
-	else if (line_has(t, i, "login "))
-		form = FORM_LITERAL;
-	else if (!linked)
-		return false;
-	/* The next word of a sentence may be anything: only a mix that nothing else has counts. */
-	if (!credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, form, &kind))
-		return false;
-	return hit(s, v.at, v.end, kind, ret);
-}
-
-/* The AWS secret access key is …; our token is `…`. Of a password: above. */
-bool credentials_place_is(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text;
-	struct credentials_value v;
-	size_t end = i - 2, start = end, low, words = 0;
-	enum credentials_name sort;
-	const char *kind;
-
-	if (i < 8 || credentials_byte(t, i + 1) != ' ' || t.p[i - 2] != ' ' ||
-	    !credentials_among(t.p[i - 3], "yntYNT"))
-		return false;
-	low = end > CREDENTIALS_NAME_BYTES ? end - CREDENTIALS_NAME_BYTES : 0;
-	while (start > low && (credentials_is(t.p[start - 1], CH_NAME) || (t.p[start - 1] == ' ' && ++words < 3)))
-		start--;
-	sort = credentials_name_of(str_sub(t, start, end));
-	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION ||
-	    !credentials_read_value(t, i + 1, &v) || v.code || v.at < s->from)
-		return false;
-	if (credentials_token_at(s, v.at, ret))
-		return true;
-	return credentials_value_is_secret(str_sub(t, v.at, v.end), sort, v.quoted ? FORM_LOOSE : FORM_BARE, &kind) &&
-	       hit(s, v.at, v.end, kind, ret);
-}
+/* --- SQL ------------------------------------------------------------------------------------------- */
 
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
@@ -281,30 +221,4 @@ bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct cr
 	    !credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, FORM_QUOTED, &kind))
 		return false;
 	return hit(s, v.at, v.end, kind, ret);
-}
-
-/* In code a colon is followed by a type, and types have digits, too: so a word that languages put before a name is none
- * of a sentence. */
-bool credentials_place_label(struct str text, struct str name, size_t sign, const struct credentials_value *v)
-{
-	static const char *const code[] = {"let", "var", "val", "const", "pub", "mut", "private", "public", "protected",
-					   "internal", "static", "final", "readonly", "def", "fn", "func", "fun",
-					   "function", "param", "required", "optional", "override", "lazy", "weak"};
-	enum { LEAST = 8 };
-	size_t at = (size_t)(name.p - text.p), end = v->end;
-	struct str words = str_trim(str_sub(text, credentials_read_line(text, at), at)), first;
-
-	if (v->quoted || text.p[sign] != ':' || at + name.n != sign || v->at <= sign + 1 || v->end - v->at < LEAST ||
-	    credentials_run(name, 0, CH_LETTER) != name.n || words.n == 0 || text.p[at - 1] != ' ')
-		return false;
-	for (size_t i = 0; i < words.n; i++)
-		if (!credentials_is(words.p[i], CH_LETTER) && !credentials_among(words.p[i], " -'"))
-			return false;
-	first = str_cut(&words, ' ');
-	for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++)
-		if (str_is(first, code[i]))
-			return false;
-	if (credentials_among(credentials_byte(text, end), ".,"))
-		end++;
-	return credentials_is(credentials_byte(text, end), CH_SPACE);
 }

@@ -193,12 +193,31 @@ static bool has_stand_in(struct str v)
 	return false;
 }
 
-static bool is_stand_in_word(struct str value)
+bool credentials_value_is_word(struct str value)
 {
 	for (size_t i = 0; i < sizeof(STAND_IN_WORDS) / sizeof(STAND_IN_WORDS[0]); i++)
 		if (str_ieq(value, str_of(STAND_IN_WORDS[i])))
 			return true;
 	return false;
+}
+
+/* The value is the end of the name, up to how words are joined: token=token, self.token = token,
+ * API_TOKEN = "apiToken". */
+bool credentials_value_is_name(struct str name, struct str value)
+{
+	size_t i = name.n, k = value.n;
+
+	while (i > 0 && k > 0) {
+		if (!credentials_is(name.p[i - 1], CH_ALNUM))
+			i--;
+		else if (!credentials_is(value.p[k - 1], CH_ALNUM))
+			k--;
+		else if (str_ieq(str_sub(name, i - 1, i), str_sub(value, k - 1, k)))
+			i--, k--;	/* the same letter */
+		else
+			return false;
+	}
+	return k == 0;
 }
 
 /* ${NAME}, $(command), {{ name }}, #{name}, %(name)s, {}, %s: what a program puts in later. A random password may have
@@ -329,7 +348,7 @@ static bool is_password_like(struct str v, enum credentials_form form, const str
 		return false;
 	/* A name cannot begin with a digit; a number has few letters. */
 	if (form == FORM_BARE && v.n >= 8 && credentials_is(v.p[0], CH_DIGIT) && letters >= 2 && v.p[1] != 'x' &&
-	    !s->code)
+	    !s->code && !credentials_word_is_quantity(v))
 		return true;
 	if (form == FORM_BARE || form == FORM_LOOSE)
 		return v.n >= 8 && letters && s->digits && s->signs && !s->code;
@@ -362,7 +381,8 @@ static bool looks_random(struct str v, enum credentials_name name, enum credenti
 	/* config.oauth2Token */
 	if ((form == FORM_BARE ? s->digits < 4 : form == FORM_LITERAL && s->digits == 0) && str_find(v, '.') < v.n)
 		return false;
-	return credentials_value_is_random(v, 8);
+	return credentials_value_is_random(v, 8) ||
+	       ((form == FORM_QUOTED || form == FORM_LITERAL) && s->code == 0 && credentials_word_is_shuffled(v, 4));
 }
 
 static bool is_base64_of(struct str v, size_t least)
@@ -384,6 +404,11 @@ static const char *const KINDS[] = {
 	[NAME_VALUE] = NULL,
 };
 
+const char *credentials_value_kind(enum credentials_name name)
+{
+	return name == NAME_AWS_SECRET || name == NAME_AZURE_KEY ? KINDS[NAME_SECRET_KEY] : KINDS[name];
+}
+
 bool credentials_value_is_secret(struct str value, enum credentials_name name, enum credentials_form form,
 				 const char **ret_kind)
 {
@@ -391,6 +416,11 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 	struct shape s = shape_of(v);
 	bool secret;
 
+	if (s.spaces && name == NAME_PASSWORD && form == FORM_QUOTED &&
+	    credentials_word_is_phrase(value, PHRASE_SURE)) {
+		*ret_kind = KINDS[name];
+		return true;
+	}
 	if (v.n < 6 || s.spaces || s.code > v.n / 4 + 1)
 		return false;
 	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
@@ -401,8 +431,8 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 	}
 	secret = looks_random(v, name, form, &s) || (name == NAME_PASSWORD && is_password_like(v, form, &s));
 	/* Last what takes longest. */
-	secret = secret && !is_stand_in_word(v) && !is_path(v) && !credentials_value_is_placeholder(v);
+	secret = secret && !credentials_value_is_word(v) && !is_path(v) && !credentials_value_is_placeholder(v);
 	if (secret)
-		*ret_kind = name == NAME_AWS_SECRET || name == NAME_AZURE_KEY ? KINDS[NAME_SECRET_KEY] : KINDS[name];
+		*ret_kind = credentials_value_kind(name);
 	return secret;
 }
