@@ -131,6 +131,8 @@ bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct
 bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* Has the line before the name at at words or nothing, and no code? Then a sign behind it gives it a value. */
+bool credentials_place_prose(struct str text, size_t at);
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_said.c: the second letter of ss, pw, ok, ey, cr or gi: of a name in a sentence (pass, password, pw,

@@ -222,3 +222,40 @@ bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct cr
 		return false;
 	return hit(s, v.at, v.end, kind, ret);
 }
+
+/* --- Prose --- */
+
+/* What is put before a name or a type in code: no sentence begins with it. */
+static const char *const CODE_WORDS[] = {
+	"let", "var", "val", "const", "pub", "mut", "private", "public", "protected", "internal", "static", "final",
+	"readonly", "def", "fn", "func", "fun", "function", "param", "required", "optional", "override", "lazy",
+	"weak", "string", "char", "int", "auto", "unsigned", "return", "if", "local", "case",
+};
+
+static bool is_code_word(struct str word)
+{
+	for (size_t i = 0; i < sizeof(CODE_WORDS) / sizeof(CODE_WORDS[0]); i++)
+		if (str_ieq(word, str_of(CODE_WORDS[i])))
+			return true;
+	return false;
+}
+
+bool credentials_place_prose(struct str t, size_t at)
+{
+	struct str words = str_trim(str_sub(t, credentials_read_line(t, at), at)), first;
+	int open = 0;
+
+	if (at > 0 && !credentials_among(t.p[at - 1], " \t\n*`_\"'/&+("))
+		return false;
+	for (size_t i = 0; i < words.n; i++) {
+		char c = words.p[i];
+
+		/* f(x: is code, (x: a remark. */
+		open += (c == '(' && i > 0 && words.p[i - 1] != ' ') - (c == ')');
+		if ((unsigned char)c < 0x80 && !credentials_is(c, CH_NAME | CH_DOT | CH_SPACE) &&
+		    !credentials_among(c, "'*`\"/:,;&@#>!?+(){="))
+			return false;
+	}
+	first = str_cut(&words, ' ');
+	return open <= 0 && (words.p == NULL || !is_code_word(first));
+}

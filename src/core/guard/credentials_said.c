@@ -16,8 +16,8 @@ enum {
 /* Between a name and its value. */
 static const char *const LINKS[] = {
 	"is", "was", "are", "were", "be", "been", "being", "has", "had", "will", "would", "should", "must", "can",
-	"may", "set", "changed", "reset", "rotated", "updated", "switched", "became", "becomes", "equals", "remains",
-	"stays", "reads", "gets", "got", "'s", "\xe2\x80\x99s", NULL,
+	"may", "might", "could", "set", "changed", "reset", "rotated", "updated", "switched", "became", "becomes",
+	"equals", "remains", "stays", "reads", "gets", "got", "'s", "\xe2\x80\x99s", NULL,
 };
 
 /* The same, but not for "pass": "pass to …", "as part of pass 2". */
@@ -36,13 +36,6 @@ static const char *const FILLERS[] = {
 static const char *const ABOUTS[] = {
 	"for", "of", "on", "at", "to", "in", "from", "with", "here", "there", "we", "you", "i", "they", "that",
 	"which", "used", "behind", "under", "called", "by", NULL,
-};
-
-/* What is put before a name or a type in code: no sentence begins with it. */
-static const char *const CODE_WORDS[] = {
-	"let", "var", "val", "const", "pub", "mut", "private", "public", "protected", "internal", "static", "final",
-	"readonly", "def", "fn", "func", "fun", "function", "param", "required", "optional", "override", "lazy",
-	"weak", "string", "char", "int", "auto", "unsigned", "return", "if", "local", "my", "our", "case", NULL,
 };
 
 struct said {
@@ -107,7 +100,7 @@ static size_t sign_end(struct str t, size_t i, char *ret_sign)
 		}
 	if (credentials_here(t, i, STR(":= ")))
 		return i + 2;
-	if ((c == '=' || c == ':') && credentials_is(credentials_byte(t, i + 1), CH_SPACE))
+	if ((c == '=' || c == ':') && credentials_is(credentials_byte(t, i + 1), CH_SPACE | CH_ALNUM))
 		return i + 1;
 	return i;
 }
@@ -212,6 +205,8 @@ static bool read_value(struct str t, size_t at, struct credentials_value *ret)
 		}
 	if (credentials_is(credentials_byte(t, at), CH_SPACE) || !credentials_read_value(t, at, ret) || ret->code)
 		return false;
+	if (!ret->quoted && ret->end - ret->at == CREDENTIALS_VALUE_LOOK)
+		ret->end = credentials_read_on(t, ret->end);
 	while (opened && !ret->quoted && ret->end > at && credentials_among(t.p[ret->end - 1], "*_.,:;"))
 		ret->end--;
 	/* A password may begin with a star. */
@@ -224,31 +219,9 @@ static bool read_value(struct str t, size_t at, struct credentials_value *ret)
 /* A sentence goes on or ends behind the value; an expression does not. */
 static bool ends_word(struct str t, size_t end, char sign)
 {
-	while (credentials_among(credentials_byte(t, end), sign == '=' ? ".*_" : sign ? ".,*_!?)}" : ".,*_!?);\"'"))
+	while (credentials_among(credentials_byte(t, end), sign == '=' ? ".*_`" : sign ? ".,*_!?)}`" : ".,*_!?);\"'"))
 		end++;
 	return credentials_is(credentials_byte(t, end), CH_SPACE) || (unsigned char)credentials_byte(t, end) >= 0x80;
-}
-
-/* The line before a name has words or nothing, and no code. */
-static bool is_prose(struct str t, size_t at)
-{
-	struct str words = str_trim(str_sub(t, credentials_read_line(t, at), at)), first;
-	int open = 0;
-
-	if (at > 0 && !credentials_among(t.p[at - 1], " \t\n*`_\"'/&+("))
-		return false;
-	for (size_t i = 0; i < words.n; i++) {
-		char c = words.p[i];
-
-		/* f(x: is code, (x: a remark. */
-		open += (c == '(' && i > 0 && words.p[i - 1] != ' ') - (c == ')');
-		if ((unsigned char)c < 0x80 && !credentials_is(c, CH_NAME | CH_DOT | CH_SPACE) &&
-		    !credentials_among(c, "'*`\"/:,;&@#>!?+(){="))
-			return false;
-	}
-	first = str_cut(&words, ' ');
-	return open <= 0 && (words.p == NULL || !is_one_of(first, CODE_WORDS) || str_ieq(first, STR("my")) ||
-			     str_ieq(first, STR("our")));
 }
 
 static bool hit(const struct credentials_scan *s, size_t at, size_t end, const char *kind, struct credential *ret)
@@ -354,7 +327,7 @@ static bool read_linked(const struct credentials_scan *s, struct said said, size
 		at = end;
 	}
 	said.linked |= said.joined && !said.is_pass;
-	if (!said.linked || (said.sign && !is_prose(t, said.name_at)))
+	if (!said.linked || (said.sign && !credentials_place_prose(t, said.name_at)))
 		return false;
 	return judge(s, &said, skip_space(t, at), ret);
 }
@@ -370,7 +343,7 @@ static bool read_about(const struct credentials_scan *s, struct said said, size_
 		return false;
 	said.about = true;
 	for (int words = 0; words < ABOUT_WORDS_MAX; words++) {
-		while (i < limit && !credentials_is(t.p[i], CH_SPACE) && !credentials_among(t.p[i], ";!?\"={}"))
+		while (i < limit && !credentials_is(t.p[i], CH_SPACE) && !credentials_among(t.p[i], ";!?={}"))
 			i++;
 		if (i >= limit || !credentials_is(t.p[i], CH_SPACE) || t.p[i - 1] == '.')
 			return false;
@@ -399,13 +372,36 @@ static bool read_netrc(const struct credentials_scan *s, const struct said *said
 	       hit(s, v.at, v.end, kind, ret);
 }
 
+/* AWS secret access key …, token …: with no link it must look drawn, and be long. Behind "signing key" stands a
+ * fingerprint; a text that begins with it may be what a header has: Token …. */
+static bool read_key_beside(const struct credentials_scan *s, const struct said *said, size_t at,
+			    struct credential *ret)
+{
+	enum { LEAST = 20 };
+	struct credentials_value v;
+	struct str value;
+	const char *kind;
+
+	if ((said->sort != NAME_AWS_SECRET && said->sort != NAME_TOKEN) || said->name_at == 0 ||
+	    !credentials_read_value(s->text, at, &v) || v.code || v.end - v.at < LEAST ||
+	    !(v.quoted || ends_word(s->text, v.end, 0)))
+		return false;
+	if (credentials_token_at(s, v.at, ret))
+		return true;
+	value = str_sub(s->text, v.at, v.end);
+	return (said->sort == NAME_AWS_SECRET || credentials_word_is_shuffled(value, 4)) &&
+	       credentials_value_is_secret(value, said->sort, FORM_BARE, &kind) && hit(s, v.at, v.end, kind, ret);
+}
+
 /* Without a link: password "…", with the password …, password (…). */
 static bool read_beside(const struct credentials_scan *s, const struct said *said, size_t at, struct credential *ret)
 {
 	struct str t = s->text;
 
-	if (said->sort != NAME_PASSWORD || credentials_byte(t, at) != ' ')
+	if (credentials_byte(t, at) != ' ')
 		return false;
+	if (said->sort != NAME_PASSWORD)
+		return read_key_beside(s, said, at, ret);
 	if (read_netrc(s, said, at, ret))
 		return true;
 	at++;
