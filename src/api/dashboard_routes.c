@@ -127,7 +127,7 @@ static void give(struct call *call, const struct file *file, const char *caching
 	}
 	call->content_type = file->type;
 	http_call_of(call)->headers = headers(call, caching, is_gzip);
-	buf_put(&call->reply, (struct str){start, (size_t)(end - start)});
+	buf_share(&call->reply, (struct str){start, (size_t)(end - start)});
 }
 
 /* --- GET / --- */

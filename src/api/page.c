@@ -70,6 +70,7 @@ enum problem_code page_read(struct call *call, struct page *ret)
 				   "page_token is not one that this list gave out; start again without it");
 	page.size = size;
 	page.first_size = token.p ? page.first_size : size;
+	call->op->page_rows = size;
 	*ret = page;
 	return P_OK;
 }

@@ -1,11 +1,13 @@
 /* What the server says about itself, for programs: JSON Schemas of the envelopes, and the whole API as OpenAPI.
  *
  * The documents are written by hand in schemas/ and are part of the binary (schemas.S). Tests compare them with what
- * the server does.
+ * the server does. They need no key, so none of them is copied for who asks: strangers could have many copies made.
  */
 #include "api/describe/descriptions.h"
 #include "api/describe/openapi.h"
 #include "api/routes.h"
+
+#include <pthread.h>
 
 extern const char schema_envelope_1_start[], schema_envelope_1_end[];
 extern const char schema_envelope_2_start[], schema_envelope_2_end[];
@@ -21,7 +23,7 @@ static const struct schema schemas[] = {
 	{"envelope-2.json", "Envelope, version 2", schema_envelope_2_start, schema_envelope_2_end},
 	{"envelope-1.json", "Envelope, version 1", schema_envelope_1_start, schema_envelope_1_end},
 };
-enum { SCHEMAS = sizeof(schemas) / sizeof(schemas[0]) };
+enum { SCHEMAS = sizeof(schemas) / sizeof(schemas[0]), OPENAPI_MAX = 16 << 20 };
 
 /* --- GET /v1/schemas --- */
 
@@ -66,14 +68,26 @@ static void encode_one(struct call *call)
 	const struct schema *s = call->input;
 
 	call->content_type = "application/schema+json";
-	buf_put(&call->reply, (struct str){s->start, (size_t)(s->end - s->start)});
+	buf_share(&call->reply, (struct str){s->start, (size_t)(s->end - s->start)});
 }
 
 /* --- GET /openapi.json --- */
 
+/* The same bytes each time: made when somebody asks first, and kept. */
+static struct buf openapi;
+
+static void make_openapi(void)
+{
+	buf_init(&openapi, OPENAPI_MAX);
+	openapi_write(&openapi);
+}
+
 static void encode_openapi(struct call *call)
 {
-	openapi_write(&call->reply);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_openapi);
+	buf_share(&call->reply, buf_str(&openapi));
 }
 
 const struct route schema_routes[] = {

@@ -16,19 +16,31 @@ void buf_init(struct buf *b, size_t max)
 
 static void wipe(const struct buf *b)
 {
-	if (b->is_secret && b->data)
+	if (b->is_secret && b->data && !b->is_shared)
 		mem_wipe(b->data, b->len);
 }
 
 void buf_release(struct buf *b)
 {
 	wipe(b);
-	free(b->data);
+	if (!b->is_shared)
+		free(b->data);
 	*b = (struct buf){.max = b->max, .is_secret = b->is_secret};
+}
+
+/* The room is used up to the last byte: whatever is appended makes a copy. */
+void buf_share(struct buf *b, struct str bytes)
+{
+	assert(b->len == 0 && b->cap == 0);
+	b->data = (char *)(uintptr_t)bytes.p;
+	b->len = b->cap = bytes.n;
+	b->is_shared = true;
 }
 
 void buf_clear(struct buf *b)
 {
+	if (b->is_shared)
+		buf_release(b);
 	wipe(b);
 	b->len = 0;
 	b->overflowed = false;
@@ -40,6 +52,8 @@ char *buf_take(struct buf *b)
 {
 	char *data = b->data ? b->data : mem_strdup("");
 
+	assert(!b->is_shared);
+
 	buf_init(b, b->max);
 	return data;
 }
@@ -49,12 +63,15 @@ static void grow(struct buf *b, size_t cap)
 {
 	char *data;
 
-	if (b->is_secret && b->data) {
+	if ((b->is_secret || b->is_shared) && b->data) {
 		data = mem_alloc(cap);
-		memcpy(data, b->data, b->len + 1);
+		memcpy(data, b->data, b->len);
+		data[b->len] = '\0';
 		wipe(b);
-		free(b->data);
+		if (!b->is_shared)
+			free(b->data);
 		b->data = data;
+		b->is_shared = false;
 	} else {
 		b->data = mem_realloc(b->data, cap);
 	}
@@ -127,7 +144,7 @@ void buf_printf(struct buf *b, const char *format, ...)
 
 void buf_consume(struct buf *b, size_t len)
 {
-	assert(len <= b->len);
+	assert(len <= b->len && !b->is_shared);
 	if (len == 0)
 		return;
 	memmove(b->data, b->data + len, b->len - len + 1);

@@ -19,6 +19,7 @@ struct buf {
 	size_t max;
 	bool overflowed;
 	bool is_secret;		/* may be set: bytes are overwritten before their memory is given up */
+	bool is_shared;		/* the bytes are somebody else's: see buf_share */
 };
 
 /* A buffer that allocates nothing until something is appended. */
@@ -27,7 +28,11 @@ void buf_init(struct buf *b, size_t max);
 void buf_release(struct buf *b);
 /* Forgets the content and an overflow, keeps the memory. */
 void buf_clear(struct buf *b);
-/* Returns owned, terminated bytes (never NULL) and leaves the buffer empty. A secret is then the caller's to wipe. */
+/* Instead of a copy of them, in an empty buffer: bytes that never change, and stay for as long as anybody may have the
+ * buffer. Not terminated. An append makes a copy after all. */
+void buf_share(struct buf *b, struct str bytes);
+/* Not of shared bytes. Returns owned, terminated bytes (never NULL) and leaves the buffer empty. A secret is then the
+ * caller's to wipe. */
 char *buf_take(struct buf *b);
 
 void buf_append(struct buf *b, const void *data, size_t len);

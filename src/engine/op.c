@@ -299,15 +299,26 @@ static bool was_answered(struct op *op, struct store_conn *c)
 	return op->key.p && op->space && key_replay(op, c) != P_NOT_FOUND;
 }
 
+bool op_is_here(const struct op *op)
+{
+	return op->engine->workers && !op->aside.is_now;
+}
+
 bool op_is_too_much(struct op *op, size_t bytes)
 {
-	op->aside.is_wanted = bytes > HERE_BYTES_MAX && op->engine->workers && !op->aside.is_now;
+	op->aside.is_wanted = bytes > HERE_BYTES_MAX && op_is_here(op);
 	return op->aside.is_wanted;
 }
 
 bool op_is_too_large(struct op *op, size_t bytes)
 {
-	op->aside.is_wanted = bytes > READ_HERE_BYTES_MAX && op->engine->workers && !op->aside.is_now;
+	op->aside.is_wanted = bytes > READ_HERE_BYTES_MAX && op_is_here(op);
+	return op->aside.is_wanted;
+}
+
+bool op_is_too_long(struct op *op, size_t rows)
+{
+	op->aside.is_wanted = op->aside.is_wanted || (rows > OP_ROWS_HERE && op_is_here(op));
 	return op->aside.is_wanted;
 }
 
@@ -391,7 +402,7 @@ static void go_aside(struct op *op)
 static void read_now(void *arg)
 {
 	struct op *op = arg;
-	bool goes_aside = (op->kind->flags & OP_ASIDE) && op->engine->workers;
+	bool goes_aside = ((op->kind->flags & OP_ASIDE) || op->page_rows > OP_ROWS_HERE) && op->engine->workers;
 	enum problem_code code = P_OK;
 
 	if (op->kind->prepare && was_answered(op, op->reader->conn)) {

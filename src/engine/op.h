@@ -80,7 +80,8 @@ struct op_owner {
 	void (*encode)(struct op *op);
 };
 
-enum { OP_WARNINGS_MAX = 32 };
+/* ROWS_HERE: about a millisecond, at 5 us for each. */
+enum { OP_WARNINGS_MAX = 32, OP_ROWS_HERE = 200 };
 
 /* Something that the caller should know, though it did not stop the operation. */
 struct op_warning {
@@ -104,6 +105,7 @@ struct op {
 	bool space_is_new;
 	const struct access *access;	/* what the key of who is asking allows; NULL: the server has no keys */
 	uint64_t client;		/* a number for who is asking: large work is shared out among clients */
+	size_t page_rows;		/* of the page that is asked for; 0: of none. A large one is read by a worker */
 	struct str agent;		/* who is asking; p == NULL: unknown */
 	const char *protocol;		/* how it came: "http", "mcp"; NULL: by nobody outside */
 	struct str client_name;	/* what the client calls itself; p == NULL: not told */
@@ -163,6 +165,11 @@ void engine_nudge(struct op *op);
 bool op_is_too_much(struct op *op, size_t bytes);
 /* The same for text that is only read and written into the answer. */
 bool op_is_too_large(struct op *op, size_t bytes);
+/* The same where so many rows are to be looked at. Once it was true it stays so until the step is begun again. */
+bool op_is_too_long(struct op *op, size_t rows);
+/* Within read or prepare: is it the owner's thread that waits, and could a worker do it instead? Who cannot know how
+ * many rows a filter has it look at looks at some of them here, and says op_is_too_long where these were not enough. */
+bool op_is_here(const struct op *op);
 /* On the owner's thread, while the operation is the owner's: has work(op) called by a worker, then then(op) on the
  * owner's thread. False where there are no workers, or too many wait already: then op->problem says so. */
 bool engine_aside(struct op *op, void (*work)(struct op *op), void (*then)(void *op));

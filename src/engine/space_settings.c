@@ -221,5 +221,6 @@ const struct op_kind space_set_kind = {
 	.done = done_set,
 };
 const struct op_kind space_list_kind = {
-	.name = "space_list", .size = sizeof(struct space_list), .flags = OP_NO_SPACE, .read = list_spaces,
+	.name = "space_list", .size = sizeof(struct space_list), .flags = OP_NO_SPACE | OP_ASIDE,
+	.read = list_spaces,
 };

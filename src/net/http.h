@@ -171,6 +171,9 @@ void *http_req_kept(const struct http_req *req);
  * at once, so that whoever asks again and again asks less often. The request ends as without it; the connection's next
  * one waits. At drain it goes out at once. For short replies: their bytes are kept for so long. */
 void http_req_hold_reply(struct http_req *req, int64_t delay_ms);
+/* In on_head: nobody knows who sends it. What connections of strangers do not read is counted by itself, and is a part
+ * of max_reply_total_bytes at the most: beyond it the connection is closed. Stays until on_head says something else. */
+void http_req_set_stranger(struct http_req *req, bool is_stranger);
 /* How many requests of its connection on_head has refused in a row, up to this one. */
 unsigned http_req_refusals(const struct http_req *req);
 /* From any thread: how many replies are held back now. */
@@ -179,7 +182,8 @@ size_t http_server_held(const struct http_server *server);
  * a reply's body, which says so itself (buf.is_secret). The head of a request is so always: keys are in it. */
 void http_req_set_secret(struct http_req *req);
 
-/* Sends the reply and ends the request. Takes the body's bytes (*body is left empty); body may be NULL. Adds
+/* Sends the reply and ends the request. Takes the body's bytes (*body is left empty), or borrows them for good where
+ * they are shared (buf_share): no memory is taken for those, however many connections wait. body may be NULL. Adds
  * Content-Length, Date, Connection where needed; content_type NULL sends none. A HEAD gets the headers only. 204 and
  * 304 have no body. */
 void http_reply(struct http_req *req, int status, const char *content_type, const struct http_header *headers,

@@ -35,6 +35,7 @@ enum {
 	HTTP_LINGER_MS = 2000,		/* how long, and how much, is read and dropped after the last reply, */
 	HTTP_LINGER_BYTES = 16 << 20,	/* so that a client that is still sending gets to read it */
 	HTTP_REFUSALS_MAX = 255,	/* counted no further */
+	HTTP_STRANGERS_PART = 4,	/* of max_reply_total_bytes, one in so many */
 	HTTP_TURNED_AWAY_TLS = 64,	/* HTTP_TURNED_AWAY_MAX with TLS: each costs a handshake */
 };
 
@@ -124,7 +125,8 @@ struct http_server {
 	atomic_size_t connections;	/* counted from accept on */
 	atomic_size_t turned_away;	/* open beyond the limit, to be told so */
 	atomic_size_t body_bytes;	/* room for bodies, of all connections */
-	atomic_size_t reply_bytes;	/* of replies that wait for their clients or are held back, of all */
+	atomic_size_t reply_bytes;	/* of replies that wait for their clients or are held back */
+	atomic_size_t stranger_bytes;	/* the same, to strangers; not in reply_bytes */
 	atomic_size_t paced;		/* replies that are held back */
 	atomic_size_t cut;		/* connections that stop had to cut */
 
@@ -151,6 +153,7 @@ enum http_conn_state {
 /* A reply that is held back. */
 struct http_paced {
 	struct buf reply;
+	atomic_size_t *budget;		/* that it is counted in */
 	int64_t delay_ms;
 };
 
@@ -180,6 +183,7 @@ struct http_conn {
 	bool has_eof : 1;		/* the client will send no more */
 	bool has_failed : 1;		/* a write failed */
 	bool is_turned_away : 1;	/* beyond max_connections */
+	bool is_stranger : 1;		/* nobody knows who sends what comes here */
 };
 
 /* --- A request ------------------------------------------------------------------------------- */
@@ -317,6 +321,9 @@ struct http_req *http_req_new(struct http_conn *conn, const struct http_head *he
 void http_req_free(struct http_req *req);
 /* Room for `cap` bytes of body. False where the bodies of all connections together would pass the limit. */
 bool http_req_grow_body(struct http_req *req, size_t cap);
+/* What bytes that wait for this client, or are held back, are counted in; may so many more wait? */
+atomic_size_t *http_conn_budget(struct http_conn *conn);
+bool http_conn_has_room(struct http_conn *conn, size_t bytes);
 
 /* --- http_reply.c ---------------------------------------------------------------------------- */
 

@@ -27,11 +27,6 @@ size_t http_server_held(const struct http_server *server)
 	return atomic_load_explicit(&server->paced, memory_order_relaxed);
 }
 
-static void count(struct http_conn *conn, size_t more)
-{
-	atomic_fetch_add_explicit(&conn->loop->server->reply_bytes, more, memory_order_relaxed);
-}
-
 void http_pace_put(struct http_conn *conn, int64_t delay_ms, struct str head, struct buf *body)
 {
 	struct http_paced *paced = conn->paced;
@@ -41,6 +36,7 @@ void http_pace_put(struct http_conn *conn, int64_t delay_ms, struct str head, st
 		paced = conn->paced = mem_zalloc(sizeof(*paced));
 		buf_init(&paced->reply, SIZE_MAX / 2);
 		paced->delay_ms = delay_ms;
+		paced->budget = http_conn_budget(conn);
 		atomic_fetch_add_explicit(&conn->loop->server->paced, 1, memory_order_relaxed);
 	}
 	before = paced->reply.len;
@@ -49,7 +45,7 @@ void http_pace_put(struct http_conn *conn, int64_t delay_ms, struct str head, st
 		buf_put(&paced->reply, buf_str(body));
 		buf_release(body);
 	}
-	count(conn, paced->reply.len - before);
+	atomic_fetch_add_explicit(paced->budget, paced->reply.len - before, memory_order_relaxed);
 }
 
 void http_pace_begin(struct http_conn *conn)
@@ -68,7 +64,7 @@ void http_pace_drop(struct http_conn *conn)
 	if (paced == NULL)
 		return;
 	conn->paced = NULL;
-	atomic_fetch_sub_explicit(&conn->loop->server->reply_bytes, paced->reply.len, memory_order_relaxed);
+	atomic_fetch_sub_explicit(paced->budget, paced->reply.len, memory_order_relaxed);
 	atomic_fetch_sub_explicit(&conn->loop->server->paced, 1, memory_order_relaxed);
 	buf_release(&paced->reply);
 	free(paced);

@@ -21,8 +21,9 @@ enum { SCRATCH_KEPT_BYTES = 65536, SMALL_REPLY_BYTES = 65536 };
 struct http_write {
 	uv_write_t req;
 	struct http_conn *conn;
-	size_t bytes;	/* counted in the server's reply_bytes */
-	char *body;	/* owned; may be NULL */
+	size_t bytes;	/* counted in `budget` */
+	atomic_size_t *budget;
+	char *body;	/* owned; NULL: there is none, or it is shared */
 	size_t head_len;
 	size_t secret;	/* bytes of the body to be wiped */
 	char head[];	/* what was left of it */
@@ -30,7 +31,7 @@ struct http_write {
 
 static void free_write(struct http_write *write)
 {
-	atomic_fetch_sub_explicit(&write->conn->loop->server->reply_bytes, write->bytes, memory_order_relaxed);
+	atomic_fetch_sub_explicit(write->budget, write->bytes, memory_order_relaxed);
 	mem_wipe(write->body, write->secret);
 	mem_wipe(write->head, write->head_len);
 	free(write->body);
@@ -63,28 +64,44 @@ void http_conn_fail(struct http_conn *conn)
 	http_conn_make_ready(conn);
 }
 
+static struct http_write *new_write(struct http_conn *conn, struct str head, struct buf *body)
+{
+	struct http_write *write = mem_alloc(sizeof(*write) + head.n);
+	bool is_own = body && !body->is_shared;
+
+	write->conn = conn;
+	write->head_len = head.n;
+	if (head.n > 0)
+		memcpy(write->head, head.p, head.n);
+	write->secret = is_own && body->is_secret ? body->len : 0;
+	write->bytes = head.n + (is_own ? body->len : 0);
+	write->body = is_own ? buf_take(body) : NULL;
+	write->budget = http_conn_budget(conn);
+	atomic_fetch_add_explicit(write->budget, write->bytes, memory_order_relaxed);
+	return write;
+}
+
 /* Queues what is left of head and body after `sent` bytes. Takes the body. */
 static void queue_rest(struct http_conn *conn, struct str head, struct buf *body, size_t sent)
 {
 	size_t head_sent = sent < head.n ? sent : head.n, body_sent = sent - head_sent;
 	size_t head_left = head.n - head_sent, body_len = body ? body->len : 0;
-	struct http_write *write = mem_alloc(sizeof(*write) + head_left);
+	char *body_data = body ? body->data : NULL;
+	struct http_write *write;
 	unsigned int count = 0;
 	uv_buf_t bufs[2];
 
-	write->conn = conn;
-	write->head_len = head_left;
-	write->secret = body && body->is_secret ? body_len : 0;
-	write->body = body ? buf_take(body) : NULL;
-	write->bytes = head_left + body_len;
-	atomic_fetch_add_explicit(&conn->loop->server->reply_bytes, write->bytes, memory_order_relaxed);
+	if (conn->is_stranger && !http_conn_has_room(conn, head_left + (body && !body->is_shared ? body_len : 0))) {
+		http_conn_fail(conn);
+		return;
+	}
+	write = new_write(conn, str_sub(head, head_sent, head.n), body);
 	if (head_left > 0) {
-		memcpy(write->head, head.p + head_sent, head_left);
 		bufs[count].base = write->head;
 		bufs[count++].len = head_left;
 	}
 	if (body_len > body_sent) {
-		bufs[count].base = write->body + body_sent;
+		bufs[count].base = body_data + body_sent;
 		bufs[count++].len = body_len - body_sent;
 	}
 	if (http_conn_queued(conn) == 0 && (conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_WRITING))
@@ -261,11 +278,9 @@ static void decide_last(struct http_conn *conn)
 }
 
 /* Clients that ask for much and do not read would have the server keep all of it. */
-static bool is_too_much(struct http_server *server, const struct buf *body)
+static bool is_too_much(struct http_conn *conn, const struct buf *body)
 {
-	return body && body->len > SMALL_REPLY_BYTES &&
-	       atomic_load_explicit(&server->reply_bytes, memory_order_relaxed) + body->len >
-		       server->config.limits.max_reply_total_bytes;
+	return body && !body->is_shared && body->len > SMALL_REPLY_BYTES && !http_conn_has_room(conn, body->len);
 }
 
 void http_reply(struct http_req *req, int status, const char *content_type, const struct http_header *headers,
@@ -276,7 +291,7 @@ void http_reply(struct http_req *req, int status, const char *content_type, cons
 	struct buf *b = &req->loop->scratch;
 
 	assert(req->is_held && !req->is_stream);
-	if (conn && is_too_much(req->loop->server, body)) {
+	if (conn && is_too_much(conn, body)) {
 		buf_release(body);
 		http_refusal_body(req->loop->server, 503, "overloaded", "the answers that other clients have not read "
 				  "yet leave no room for this one; ask for less, or again in a moment", body);

@@ -294,3 +294,26 @@ void http_req_set_timer(struct http_req *req, int64_t delay_ms, void (*fn)(struc
 	else
 		http_timer_set(loop, &req->timer, http_now_ms() + delay_ms);
 }
+
+void http_req_set_stranger(struct http_req *req, bool is_stranger)
+{
+	req->conn->is_stranger = is_stranger;
+}
+
+/* --- What waits for clients --- */
+
+atomic_size_t *http_conn_budget(struct http_conn *conn)
+{
+	struct http_server *server = conn->loop->server;
+
+	return conn->is_stranger ? &server->stranger_bytes : &server->reply_bytes;
+}
+
+bool http_conn_has_room(struct http_conn *conn, size_t bytes)
+{
+	size_t max = conn->loop->server->config.limits.max_reply_total_bytes;
+
+	if (conn->is_stranger)
+		max /= HTTP_STRANGERS_PART;
+	return atomic_load_explicit(http_conn_budget(conn), memory_order_relaxed) + bytes <= max;
+}

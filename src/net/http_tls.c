@@ -7,7 +7,7 @@
  * rest of it has not come.
  *
  * A reply waits as plain text, and STEP_BYTES of it are encrypted whenever the kernel has taken those before: a large
- * reply to a slow reader is not in memory twice.
+ * reply to a slow reader is not in memory twice, and one that is shared (buf_share) not even once.
  *
  * Nothing is made for a connection before its first byte. If that is a letter, somebody speaks plain HTTP here, and is
  * told so, in plain HTTP.
@@ -24,6 +24,7 @@
 
 enum {
 	STEP_BYTES = 65536,
+	STRANGER_STEP_BYTES = 16384,		/* a record: what the kernel does not take of a step is kept */
 	CIPHER_KEPT_BYTES = 2 * STEP_BYTES,	/* a buffer that has grown past this is given back */
 	/* More than a step of a reply stands before the kernel only where a client has the protocol itself say much,
 	 * and does not read it. */
@@ -36,14 +37,16 @@ struct piece {
 	struct list link;
 	size_t at;
 	size_t len;
-	char *data;	/* owned */
+	char *data;	/* owned, unless it is shared */
+	bool is_shared;
+	atomic_size_t *budget;	/* that its bytes are counted in, unless it is shared */
 };
 
 struct http_tls {
 	SSL *ssl;
 	struct str in;		/* of the read under way: what OpenSSL has not taken yet */
 	struct list out;	/* of pieces */
-	size_t out_bytes;	/* in them; counted in the server's reply_bytes */
+	size_t out_bytes;	/* in them */
 	bool is_over;		/* nothing may be asked of ssl any more */
 };
 
@@ -125,9 +128,10 @@ static void flush(struct http_conn *conn)
 static size_t encrypt(struct http_conn *conn, const char *data, size_t len)
 {
 	struct http_tls *tls = conn->tls;
+	size_t step = conn->is_stranger ? STRANGER_STEP_BYTES : STEP_BYTES;
 
-	if (len > STEP_BYTES)
-		len = STEP_BYTES;
+	if (len > step)
+		len = step;
 	ERR_clear_error();
 	if (tls->is_over || SSL_write(tls->ssl, data, (int)len) != (int)len) {
 		tls->is_over = true;
@@ -144,23 +148,23 @@ static bool has_kernel_taken_all(const struct http_conn *conn)
 	return uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp) == 0;
 }
 
-static void count(struct http_conn *conn, size_t more, size_t less)
+static void count(struct http_conn *conn, const struct piece *piece, size_t more, size_t less)
 {
-	atomic_size_t *all = &conn->loop->server->reply_bytes;
-
 	conn->tls->out_bytes += more - less;
-	if (more)
-		atomic_fetch_add_explicit(all, more, memory_order_relaxed);
-	if (less)
-		atomic_fetch_sub_explicit(all, less, memory_order_relaxed);
+	if (more && !piece->is_shared)
+		atomic_fetch_add_explicit(piece->budget, more, memory_order_relaxed);
+	if (less && !piece->is_shared)
+		atomic_fetch_sub_explicit(piece->budget, less, memory_order_relaxed);
 }
 
 static void drop(struct http_conn *conn, struct piece *piece)
 {
-	count(conn, 0, piece->len - piece->at);
+	count(conn, piece, 0, piece->len - piece->at);
 	list_remove(&piece->link);
-	mem_wipe(piece->data, piece->len);
-	free(piece->data);
+	if (!piece->is_shared) {
+		mem_wipe(piece->data, piece->len);
+		free(piece->data);
+	}
 	free(piece);
 }
 
@@ -173,22 +177,23 @@ void http_tls_pump(struct http_conn *conn)
 		size_t done = encrypt(conn, piece->data + piece->at, piece->len - piece->at);
 
 		piece->at += done;
-		count(conn, 0, done);
+		count(conn, piece, 0, done);
 		if (piece->at == piece->len)
 			drop(conn, piece);
 	}
 }
 
-/* Takes data. */
-static void put_off(struct http_conn *conn, char *data, size_t at, size_t len)
+/* Takes data, unless it is shared. */
+static void put_off(struct http_conn *conn, char *data, size_t at, size_t len, bool is_shared)
 {
 	struct piece *piece = mem_alloc(sizeof(*piece));
 
 	if (http_conn_queued(conn) == 0 && (conn->state == HTTP_CONN_HELD || conn->state == HTTP_CONN_WRITING))
 		conn->is_timed = false;
-	*piece = (struct piece){.at = at, .len = len, .data = data};
+	*piece = (struct piece){.at = at, .len = len, .data = data, .is_shared = is_shared,
+				.budget = http_conn_budget(conn)};
 	list_add(&conn->tls->out, &piece->link);
-	count(conn, len - at, 0);
+	count(conn, piece, len - at, 0);
 	conn->queued_total += len - at;
 }
 
@@ -206,18 +211,19 @@ static size_t encrypt_now(struct http_conn *conn, const char *data, size_t len)
 void http_tls_send(struct http_conn *conn, struct str head, struct buf *body)
 {
 	size_t body_len = body ? body->len : 0, head_done, body_done = 0;
+	bool is_shared = body && body->is_shared;
 
 	head_done = encrypt_now(conn, head.p, head.n);
 	if (!conn->has_failed && head_done < head.n) {
 		char *copy = mem_alloc(head.n - head_done);
 
 		memcpy(copy, head.p + head_done, head.n - head_done);
-		put_off(conn, copy, 0, head.n - head_done);
+		put_off(conn, copy, 0, head.n - head_done, false);
 	}
 	if (body_len > 0)
 		body_done = encrypt_now(conn, body->data, body_len);
 	if (!conn->has_failed && body_done < body_len)
-		put_off(conn, buf_take(body), body_done, body_len);
+		put_off(conn, body->is_shared ? body->data : buf_take(body), body_done, body_len, is_shared);
 	if (body)
 		buf_release(body);
 }

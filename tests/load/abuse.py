@@ -54,8 +54,40 @@ def resident_kib(server: Server) -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS:"))
 
 
+def settled_kib(server: Server) -> int:
+    """What was sent before may not have been looked at yet."""
+    last, now = 0, resident_kib(server)
+    while now > last + 256:
+        last = now
+        time.sleep(0.2)
+        now = resident_kib(server)
+    return now
+
+
 def descriptors(server: Server) -> int:
     return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+
+def https(server: Server, authority: certificates.Authority | None) -> http.client.HTTPConnection:
+    if authority:
+        return http.client.HTTPSConnection(*server.address, context=authority.client())
+    return http.client.HTTPConnection(*server.address)
+
+
+KEYS: dict[int, str] = {}  # by the server's process
+
+
+def make_key(server: Server, authority: certificates.Authority | None) -> None:
+    """From now on the server needs one."""
+    connection = https(server, authority)
+    connection.request("POST", "/v1/keys", json.dumps({"name": "good"}), {"Content-Type": "application/json"})
+    KEYS[server.process.pid] = json.loads(connection.getresponse().read())["key"]
+    connection.close()
+
+
+def headers_of(server: Server) -> dict[str, str]:
+    key = KEYS.get(server.process.pid)
+    return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 # --- Good clients ---
@@ -103,20 +135,21 @@ def own_ms(wall: float, before: list[list[float]], after: list[list[float]]) -> 
     return max(wall - queued, ran)
 
 
-def one_request(connection: http.client.HTTPConnection, cores: Cores, count: int) -> tuple[tuple[float, float], int]:
+def one_request(connection: http.client.HTTPConnection, cores: Cores, count: int, who: dict[str, str]) -> tuple[tuple[float, float], int]:
     before, began = cores.now(), time.monotonic()
     if count % 2:
         body = json.dumps({"content": "what a good client remembers"})
-        connection.request("POST", "/v1/memories", body, {"Content-Type": "application/json", "Spine-Space": "good"})
+        connection.request("POST", "/v1/memories", body, {"Content-Type": "application/json", "Spine-Space": "good", **who})
     else:
-        connection.request("GET", "/v1/memories?page_size=1", headers={"Spine-Space": "good"})
+        connection.request("GET", "/v1/memories?page_size=1", headers={"Spine-Space": "good", **who})
     response = connection.getresponse()
     response.read()
     wall = (time.monotonic() - began) * 1000
     return (wall, own_ms(wall, before, cores.now())), response.status
 
 
-def good_client(addresses: list[tuple[str, int]], pids: list[int], authority: str | None, seconds: float, results: multiprocessing.Queue) -> None:
+def good_client(addresses: list[tuple[str, int]], pids: list[int], keys: list[dict[str, str]], authority: str | None, seconds: float,
+                results: multiprocessing.Queue) -> None:
     """Asks the servers in turns, each as often as the other."""
     times: list[list[tuple[float, float]]] = [[] for _ in addresses]
     cores = [Cores(pid) for pid in pids]
@@ -125,8 +158,8 @@ def good_client(addresses: list[tuple[str, int]], pids: list[int], authority: st
     connections = [http.client.HTTPSConnection(*address, timeout=60, context=context) if context
                    else http.client.HTTPConnection(*address, timeout=60) for address in addresses]
     while time.monotonic() < until:
-        for connection, of_server, list_of in zip(connections, cores, times):
-            took, status = one_request(connection, of_server, count)
+        for connection, of_server, list_of, who in zip(connections, cores, times, keys):
+            took, status = one_request(connection, of_server, count, who)
             list_of.append(took)
             if status not in (200, 201):
                 failures.append(status)
@@ -138,7 +171,8 @@ def good_client(addresses: list[tuple[str, int]], pids: list[int], authority: st
 def good_clients(servers: list[Server], authority: str | None, seconds: float) -> list[Good]:
     results: multiprocessing.Queue = multiprocessing.Queue()
     addresses, pids = [server.address for server in servers], [server.process.pid for server in servers]
-    clients = [multiprocessing.Process(target=good_client, args=(addresses, pids, authority, seconds, results))
+    keys = [headers_of(server) for server in servers]
+    clients = [multiprocessing.Process(target=good_client, args=(addresses, pids, keys, authority, seconds, results))
                for _ in range(GOOD_CLIENTS)]
     for client in clients:
         client.start()
@@ -271,7 +305,22 @@ def never_reading(attack: Attack) -> None:
         attack.connect(receive_bytes=4096).sendall(request * 20)
 
 
-# The attack, how many connections of --count, whether what it costs is bounded for each connection.
+def large_pages(attack: Attack, times: int) -> None:
+    """The largest answer that needs no key, of a server that has keys."""
+    for _ in range(attack.count):
+        attack.connect(receive_bytes=4096).sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * times)
+
+
+def stranger_not_reading(attack: Attack) -> None:
+    large_pages(attack, 1)
+
+
+def stranger_not_reading_many(attack: Attack) -> None:
+    large_pages(attack, 20)
+
+
+# The attack, how many connections of --count, whether what it costs is bounded for each connection. What begins with "stranger" is
+# against a server with keys.
 ATTACKS: list[tuple[str, Callable[[Attack], None], float, bool]] = [
     ("silent", silent, 1.0, True),
     ("idle", idle, 1.0, True),
@@ -282,6 +331,8 @@ ATTACKS: list[tuple[str, Callable[[Attack], None], float, bool]] = [
     ("slow chunks", slow_chunks, 0.5, True),
     ("endless bodies", endless_bodies, 1.0, False),
     ("never reading", never_reading, 1.0, False),
+    ("stranger asks for a large page, does not read", stranger_not_reading, 0.2, True),
+    ("stranger asks for a large page twenty times, does not read", stranger_not_reading_many, 0.2, True),
 ]
 
 
@@ -297,9 +348,8 @@ class Row:
 
 
 def open_connections(server: Server, authority: certificates.Authority | None) -> int:
-    connection = (http.client.HTTPSConnection(*server.address, context=authority.client()) if authority
-                  else http.client.HTTPConnection(*server.address))
-    connection.request("GET", "/v1/status")
+    connection = https(server, authority)
+    connection.request("GET", "/v1/status", headers=headers_of(server))
     status = json.loads(connection.getresponse().read())
     connection.close()
     return status["http"]["connections"] - 1
@@ -316,6 +366,9 @@ def measure(folder: Path, entry: tuple, count: int, seconds: float, authority: c
     row = Row(name, authority is not None)
     server, beside = (start_server(folder, f"{begin.__name__}-{row.way}{which}", authority) for which in ("", "-beside"))
     trusted = str(authority.file) if authority else None
+    if name.startswith("stranger"):
+        make_key(server, authority)
+        make_key(beside, authority)
     good_clients([server, beside], trusted, seconds)  # warms up: every thread has its files open
     before, open_before = resident_kib(server), descriptors(server)
     attack = Attack(server, max(int(count * share), 1), authority)
@@ -325,7 +378,7 @@ def measure(folder: Path, entry: tuple, count: int, seconds: float, authority: c
         deadline = time.monotonic() + 60
         while open_connections(server, authority) < attack.count and time.monotonic() < deadline:
             time.sleep(0.05)
-    row.kib = (resident_kib(server) - before) / attack.count
+    row.kib = (settled_kib(server) - before) / attack.count
     while row.tries < TRIES and (row.tries == 0 or is_slow(row)):  # what is slow because of the attack is slow each time
         row.good, row.beside = good_clients([server, beside], trusted, seconds)
         row.tries += 1

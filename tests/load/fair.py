@@ -1,7 +1,8 @@
 """A light request while others ask for a lot of work: it must not wait for them.
 
 Attackers run in processes of their own, each in a loop: 8 MB of random letters to be counted, an envelope of 120 memories
-of 256 KiB to be packed (the first time, which is the slow one, is a part of it), a body of 8 MB of JSON, and 8 MiB of memories to be fetched. Measures the 99th percentile of
+of 256 KiB to be packed (the first time, which is the slow one, is a part of it), a body of 8 MB of JSON, and 8 MiB of memories to be fetched; and, on a server with many rows,
+searches of 7 KB whose 1,000 results are explained, and lists of tasks with a filter that nothing fits. Measures the 99th percentile of
 a light GET meanwhile, for each attack with two attackers. Exits with 1 where it is above --most-ms, or where another
 client with a little work of the same kind waits longer than --turn-s.
 """
@@ -13,11 +14,13 @@ import contextlib
 import http.client
 import json
 import multiprocessing
+import os
 import random
 import shutil
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
@@ -26,6 +29,7 @@ from server import Server  # noqa: E402
 
 LETTERS = 7_900_000
 HUNDRED_KB = 100_000
+CONNECTIONS = 4  # of the light requests: some on each of the server's threads
 
 
 def letters(seed: int, count: int) -> str:
@@ -42,15 +46,15 @@ def call(address: tuple[str, int], method: str, path: str, body: object = None, 
     return answer
 
 
-def attacker(address: tuple[str, int], path: str, body: bytes, done: multiprocessing.Value) -> None:
+def attacker(address: tuple[str, int], path: str, body: bytes | None, done: multiprocessing.Value) -> None:
     while True:
         with contextlib.suppress(OSError, http.client.HTTPException):
-            status, answer = call(address, "POST", path, body, "attacker")
+            status, answer = call(address, "POST" if body else "GET", path, body, "attacker")
             assert status in (200, 400), answer[:300]
             done.value += 1
 
 
-def attacks(server: Server) -> dict[str, tuple[str, bytes]]:
+def attacks(server: Server) -> dict[str, tuple[str, bytes | None]]:
     ids = []
     for number in range(120):
         status, data = call(server.address, "POST", "/v1/memories", {"content": letters(number, 256_000)})
@@ -68,10 +72,39 @@ def attacks(server: Server) -> dict[str, tuple[str, bytes]]:
     }
 
 
+def fill(server: Server, memories: int, tasks: int) -> list[str]:
+    """Many rows. Returns the words that the memories are made of."""
+    chance = random.Random(2)
+    words = [letters(number, 7) for number in range(2000)]
+    for _ in range(memories // 500):
+        batch = [{"content": " ".join(chance.choices(words, k=40))} for _ in range(500)]
+        status, data = call(server.address, "POST", "/v1/memories/batch", {"memories": batch})
+        assert status == 201, data
+    with ThreadPoolExecutor(16) as pool:
+        for status, data in pool.map(lambda number: call(server.address, "POST", "/v1/handoffs", {"envelope": {
+                "from": "a", "target_agent": f"b{number % 20}", "task_summary": f"do {number}", "include_recent": 0}}), range(tasks)):
+            assert status == 202, data
+    return words
+
+
+def attacks_on_rows(server: Server, memories: int, tasks: int) -> dict[str, tuple[str, bytes | None]]:
+    query = "+".join(fill(server, memories, tasks))[:7000]
+    return {
+        "explained search": (f"/v1/memories?query={query}&explain=true&page_size=1000", None),
+        "tasks, none of that age": ("/v1/tasks?older_than_s=100000", None),
+        "tasks, none of that age, waiting": ("/v1/tasks?state=waiting&older_than_s=100000", None),
+        "tasks, none with that text": ("/v1/tasks?query=nothingofthat", None),
+        "audit, none by that actor": ("/v1/audit?actor=nobody", None),
+    }
+
+
 def light_ms(address: tuple[str, int], seconds: float) -> tuple[float, float, float]:
-    connection = http.client.HTTPConnection(*address, timeout=60)
+    connections = [http.client.HTTPConnection(*address, timeout=60) for _ in range(CONNECTIONS)]
+    for connection in connections:
+        connection.connect()
     times, until = [], time.monotonic() + seconds
     while time.monotonic() < until or len(times) < 100:
+        connection = connections[len(times) % CONNECTIONS]
         began = time.monotonic()
         connection.request("GET", "/v1/memories?page_size=1&query=zzz")
         response = connection.getresponse()
@@ -79,7 +112,8 @@ def light_ms(address: tuple[str, int], seconds: float) -> tuple[float, float, fl
         assert response.status == 200, response.status
         times.append((time.monotonic() - began) * 1000)
         time.sleep(0.002)
-    connection.close()
+    for connection in connections:
+        connection.close()
     times.sort()
     return times[len(times) // 2], times[int(len(times) * 0.99)], times[-1]
 
@@ -93,7 +127,7 @@ def wait_until_alone(address: tuple[str, int], seconds: float = 120) -> None:
         time.sleep(0.05)
 
 
-def measure(server: Server, name: str, attack: tuple[str, bytes], options: argparse.Namespace) -> list[str]:
+def measure(server: Server, name: str, attack: tuple[str, bytes | None], options: argparse.Namespace) -> list[str]:
     wrong = []
     done = multiprocessing.Value("i", 0)
     attackers = [multiprocessing.Process(target=attacker, args=(server.address, *attack, done), daemon=True) for _ in range(2)]
@@ -123,17 +157,22 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--most-ms", type=float, default=50.0)
     parser.add_argument("--turn-s", type=float, default=5.0)
+    parser.add_argument("--memories", type=int, default=40_000, help="on the server with many rows")
+    parser.add_argument("--tasks", type=int, default=16_000)
+    parser.add_argument("--only", default="", help="attacks whose name has this in it")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="spine-fair-"))
     wrong: list[str] = []
     try:
-        server = Server(folder / "data", "--log-level", "error").wait_until_ready()
-        named = attacks(server)
-        print("without attackers: a light GET %.1f ms, p99 %.1f ms, at the most %.0f ms" % light_ms(server.address, options.seconds))
-        for name, attack in named.items():
-            wrong += measure(server, name, attack, options)
-        if server.terminate() != 0:
-            wrong.append("the server did not end well: " + server.log_tail())
+        for prepare in (attacks, lambda server: attacks_on_rows(server, options.memories, options.tasks)):
+            server = Server(folder / str(len(os.listdir(folder))), "--log-level", "error").wait_until_ready()
+            named = prepare(server)
+            print("without attackers: a light GET %.1f ms, p99 %.1f ms, at the most %.0f ms" % light_ms(server.address, options.seconds))
+            for name, attack in named.items():
+                if options.only in name:
+                    wrong += measure(server, name, attack, options)
+            if server.terminate() != 0:
+                wrong.append("the server did not end well: " + server.log_tail())
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     for one in wrong:

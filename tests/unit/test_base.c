@@ -195,6 +195,28 @@ static void test_after_an_overflow_nothing_is_appended(void **state)
 	buf_release(&b);
 }
 
+static void test_what_a_buffer_shares_is_neither_changed_nor_freed(void **state)
+{
+	static const char bytes[] = "shared";
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, 100);
+	buf_share(&b, (struct str){bytes, 4});
+	assert_ptr_equal(b.data, bytes);
+	buf_puts(&b, "!");	/* of a copy */
+	assert_string_equal(b.data, "shar!");
+	assert_string_equal(bytes, "shared");
+	buf_release(&b);
+	b.is_secret = true;
+	buf_share(&b, STR("shared"));
+	buf_clear(&b);
+	assert_int_equal(b.len, 0);
+	buf_puts(&b, "more");
+	assert_string_equal(b.data, "more");
+	buf_release(&b);
+}
+
 static void test_a_buffer_formats_reserves_consumes_and_gives_away(void **state)
 {
 	struct buf b;
@@ -527,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_utf8_is_told_from_what_is_not),
 		cmocka_unit_test(test_a_buffer_grows_to_its_limit_and_no_further),
 		cmocka_unit_test(test_after_an_overflow_nothing_is_appended),
+		cmocka_unit_test(test_what_a_buffer_shares_is_neither_changed_nor_freed),
 		cmocka_unit_test(test_a_buffer_formats_reserves_consumes_and_gives_away),
 		cmocka_unit_test(test_what_is_printed_may_have_any_length),
 		cmocka_unit_test(test_memory_of_no_bytes_is_memory_too),

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from api import Api, check_problem, wait_until
+from keys import Keyed
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 LONG = 200_000  # characters of a memory that nobody packs in a moment
@@ -162,6 +163,57 @@ def test_clients_that_do_not_read_take_a_bounded_part_of_the_memory(start):
     for connection in idle:
         connection.close()
     wait_until(lambda: desk.call("GET", "/v1/memories?page_size=50").status == 200, "there is room again")
+
+
+def test_strangers_that_do_not_read_take_no_room_from_holders_of_keys(tmp_path):
+    desk = Keyed(tmp_path / "data", "--max-reply-total", "2m")
+    try:
+        for number in range(4):
+            assert desk.ask("POST", "/v1/memories", {"content": f"{number} " + "x" * 250_000}, desk.root).status == 201
+        strangers = [socket.create_connection(desk.address) for _ in range(40)]  # they ask for 265 KB each, and read nothing
+        for stranger in strangers:
+            stranger.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stranger.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20)
+        wait_until(lambda: desk.ask("GET", "/v1/status", key=desk.root).json["http"]["connections"] == 41, "they have come")
+        assert len(desk.ask("GET", "/v1/memories", key=desk.root).data) > 1_000_000
+        for stranger in strangers:
+            stranger.close()
+    finally:
+        desk.server.discard()
+
+
+def test_a_filter_that_fits_something_far_behind_finds_it_on_the_first_page(desk):
+    desk.store("the first of all", headers={"Spine-Agent": "early"})
+    for number in range(1200):
+        desk.store(f"later {number}", headers={"Spine-Agent": "late"})
+    first = desk.ok("GET", "/v1/audit?actor=early&order=newest")
+    assert [entry["actor"] for entry in first["entries"]] == ["early"] and first["next_page_token"] is None
+
+
+def test_a_large_page_is_what_the_small_ones_are_together(desk):
+    for number in range(230):
+        desk.pack(task=f"t{number}")
+    small, token = [], ""
+    while token is not None:
+        page = desk.ok("GET", f"/v1/tasks?page_size=50{token and '&page_token=' + token}")
+        small += page["tasks"]
+        token = page["next_page_token"]
+    assert desk.ok("GET", "/v1/tasks?page_size=300")["tasks"] == small
+    assert len(small) == 230
+
+
+def test_a_list_of_open_tasks_goes_on_behind_those_that_do_not_fit(desk):
+    """Those that do not fit are more than a page."""
+    old = [desk.deliver(desk.pack(task=f"old-{number}"), 202).json["id"] for number in range(3)]
+    wait_until(lambda: desk.ok("GET", "/v1/tasks?state=waiting&older_than_s=1")["tasks"], "the old ones are a second old")
+    for number in range(40):
+        desk.deliver(desk.pack(task=f"new-{number}"), 202)
+    found, token = [], ""
+    while token is not None:
+        page = desk.ok("GET", f"/v1/tasks?state=waiting&older_than_s=1&page_size=5{token and '&page_token=' + token}")
+        found += [task["handoff"] for task in page["tasks"]]
+        token = page["next_page_token"]
+    assert found[-3:] == old[::-1] and len(set(found)) == len(found)  # by now some of the new ones may be as old
 
 
 def test_small_requests_do_not_wait_while_large_json_is_parsed(desk, beside):

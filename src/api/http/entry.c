@@ -100,6 +100,7 @@ enum problem_code entry_check(struct api *api, struct http_req *req, struct prob
 	state = find_access(api, req, &access);
 	entry->access = access;
 	http_req_keep(req, entry);
+	http_req_set_stranger(req, state != ACCESS_KEY_VALID);
 	if (is_open(entry->route))
 		return P_OK;
 	if (state != ACCESS_KEY_VALID)

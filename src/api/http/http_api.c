@@ -16,6 +16,7 @@
 #include "api/routes.h"
 #include "api/translate.h"
 #include "core/memory/memory.h"
+#include "engine/access/keyring.h"
 
 #include <stdlib.h>
 
@@ -408,8 +409,10 @@ static int let_in_passed(struct cluster_front *cluster, struct http_req *req, st
 	static const struct http_header again[] = {{"Retry-After", {"1", 1}}, {0}};
 	struct problem problem = {0};
 
-	if (cluster_front_let_in(cluster, req, &problem) == P_OK)
+	if (cluster_front_let_in(cluster, req, &problem) == P_OK) {
+		http_req_set_stranger(req, false);
 		return 0;
+	}
 	if (problem.retry_after_ms)
 		http_req_add_headers(req, again);
 	reply_problem_body(&problem, ret_body);
@@ -423,6 +426,7 @@ int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 	struct str host = http_req_header(req, "host"), origin = http_req_header(req, "origin");
 	struct problem problem = {0};
 
+	http_req_set_stranger(req, keyring_needs_key(api->engine->keyring));
 	if (front->cluster) {
 		cluster_front_mark(front->cluster, req);
 		if (cluster_front_is_passed(req))

@@ -29,4 +29,6 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	return op_stored(op, status);
 }
 
-const struct op_kind parked_list_kind = {.name = "parked", .size = sizeof(struct parked_list), .read = read_list};
+const struct op_kind parked_list_kind = {
+	.name = "parked", .size = sizeof(struct parked_list), .flags = OP_ASIDE, .read = read_list,
+};

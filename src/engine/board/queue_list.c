@@ -149,5 +149,7 @@ static enum problem_code read_one(struct op *op, struct store_conn *c)
 	return read_entries(op, c, g, rows);
 }
 
-const struct op_kind queue_list_kind = {.name = "queues", .size = sizeof(struct queue_list), .read = read_list};
+const struct op_kind queue_list_kind = {
+	.name = "queues", .size = sizeof(struct queue_list), .flags = OP_ASIDE, .read = read_list,
+};
 const struct op_kind queue_get_kind = {.name = "queue", .size = sizeof(struct queue_get), .read = read_one};

@@ -7,8 +7,9 @@
 
 /* SCAN: events that one page goes through, some tens of milliseconds where a filter fits few of their tasks. FOUND:
  * tasks that a search sorts; READ: whose words it reads for that, 0.5 us each. LOOKED: tasks that a page of open ones
- * looks at, because a filter may fit few of them; QUIET: so many are read at a time. */
-enum { SCAN_MAX = 20000, FOUND_MAX = 2000, READ_MAX = 200000, LOOKED_MAX = 5000, QUIET = 64 };
+ * looks at, because a filter may fit few of them; QUIET: so many are read at a time. HERE: events that the first page
+ * without a filter goes through before a worker does. */
+enum { SCAN_MAX = 20000, FOUND_MAX = 2000, READ_MAX = 200000, LOOKED_MAX = 5000, QUIET = 64, SCAN_HERE = 500 };
 
 /* --- One task --- */
 
@@ -58,8 +59,13 @@ static enum store_status state_of(struct op *op, struct store_conn *c, const str
 static bool fits(const struct task_list *l, const struct task_listed *t, int64_t agent)
 {
 	return (l->states == 0 || (l->states >> t->state & 1)) && (agent == 0 || t->work.agent == agent) &&
-	       (l->older_than_ms == 0 || t->row.created_at_ms <= l->op.now_ms - l->older_than_ms) &&
 	       (l->changed_since_ms == 0 || t->changed_at_ms >= l->changed_since_ms);
+}
+
+/* What the task's own row says, before its handoffs are read. */
+static bool is_of_age(const struct task_list *l, const struct task_row *row)
+{
+	return l->older_than_ms == 0 || row->created_at_ms <= l->op.now_ms - l->older_than_ms;
 }
 
 /* What is being gathered. */
@@ -83,6 +89,8 @@ static enum store_status consider(struct gathering *g, int64_t id, bool *ret_fit
 	enum store_status status = store_task_get(g->c, id, l->op.arena, &t->row);
 
 	*ret_fits = false;
+	if (status == STORE_OK && !is_of_age(l, &t->row))
+		return STORE_OK;
 	if (status == STORE_OK)
 		status = store_task_work(g->c, id, l->op.arena, &t->work);
 	if (status == STORE_OK)
@@ -199,7 +207,8 @@ static enum store_status gather_quiet(struct gathering *g)
 	enum store_status status = before ? STORE_OK : find_quiet(g, &before);
 
 	l->page.next_extra = (uint64_t)before;
-	while (status == STORE_OK && got == QUIET && l->count < g->max && looked < LOOKED_MAX) {
+	while (status == STORE_OK && got == QUIET && l->count < g->max && looked < LOOKED_MAX &&
+	       !op_is_too_long(&l->op, looked)) {
 		status = store_tasks(g->c, l->op.space, before, QUIET, l->op.arena, rows, &got);
 		for (size_t i = 0; status == STORE_OK && i < got && l->count < g->max; i++) {
 			bool is_kept;
@@ -220,11 +229,12 @@ static enum store_status gather_told(struct gathering *g, int64_t floor)
 	struct task_list *l = g->l;
 	struct task_place *places = arena_calloc(l->op.arena, g->max, sizeof(*places));
 	int64_t before = (int64_t)l->page.position, last = 0, bound;
+	int64_t most = op_is_here(&l->op) ? SCAN_HERE : SCAN_MAX;
 	size_t got = 1, want = 1;
 	enum store_status status = store_event_last(g->c, &last);
 
 	last = before ? before - 1 : last;
-	bound = last - SCAN_MAX > floor ? last - SCAN_MAX : floor;
+	bound = last - most > floor ? last - most : floor;
 	while (status == STORE_OK && got == want && l->count < g->max) {
 		want = g->max - l->count;
 		status = store_tasks_changed(g->c, l->op.space, before, bound, want, places, &got);
@@ -238,8 +248,9 @@ static enum store_status gather_told(struct gathering *g, int64_t floor)
 		}
 	}
 	l->page.has_more = page_cut(&l->page, &l->count);
-	/* A filter that fits few ends the page earlier. */
+	/* A filter that fits few ends the page earlier; but first a worker has looked. */
 	if (!l->page.has_more && bound > floor) {
+		op_is_too_long(&l->op, SCAN_MAX);
 		l->page.has_more = true;
 		l->page.next = (uint64_t)bound + 1;
 	}
@@ -266,17 +277,18 @@ static enum store_status gather_changed(struct gathering *g)
 static enum store_status gather_open(struct gathering *g)
 {
 	struct task_list *l = g->l;
-	struct task_place *places = arena_calloc(l->op.arena, g->max, sizeof(*places));
+	struct task_place *places = arena_calloc(l->op.arena, g->max + LOOKED_MAX, sizeof(*places));
 	struct task_place behind = {(int64_t)l->page.extra, (int64_t)l->page.position};
 	bool is_first = l->page.position == 0;
 	size_t got = 1, want = 1, looked = 0;
 	enum store_status status = STORE_OK;
 
 	while (status == STORE_OK && got == want && l->count < g->max && looked < LOOKED_MAX) {
-		want = g->max - l->count;
+		/* The store sorts all of them each time: where a page is not enough, many are read at once. */
+		want = looked ? LOOKED_MAX : g->max;
 		status = store_tasks_open(g->c, l->op.space, l->states, g->agent,
 					  is_first ? NULL : &behind, want, places, &got);
-		for (size_t i = 0; status == STORE_OK && i < got; i++) {
+		for (size_t i = 0; status == STORE_OK && i < got && l->count < g->max; i++) {
 			bool is_kept;
 
 			status = consider(g, places[i].id, &is_kept);
@@ -339,6 +351,12 @@ static enum store_status gather_found(struct gathering *g)
 
 /* --- All of them --- */
 
+/* Only the newest of all are found at once. */
+static bool is_filtered(const struct task_list *l)
+{
+	return l->states || l->agent.p || l->text.n || l->older_than_ms || l->changed_since_ms;
+}
+
 /* A done task is in no queue. */
 static bool asks_for_open(const struct task_list *l)
 {
@@ -354,6 +372,12 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	enum store_status status = party_init(&party, op->access, op->space, c);
 	bool has_snapshot;
 
+	/* It may be begun again elsewhere. */
+	l->count = 0;
+	l->page.has_more = false;
+	l->page.next = l->page.next_extra = 0;
+	if (is_filtered(l) && op_is_too_long(op, SCAN_MAX))
+		return P_OK;
 	if (op->space && l->agent.p && status == STORE_OK)
 		status = store_agent_id(c, op->space, l->agent, false, 0, &g.agent);
 	if (op->space == 0 || status == STORE_NOT_FOUND)
@@ -362,7 +386,7 @@ static enum problem_code read_list(struct op *op, struct store_conn *c)
 	l->tasks = arena_calloc(op->arena, g.max + 1, sizeof(*l->tasks));
 	if (status == STORE_OK)
 		status = is_search ? gather_found(&g) : asks_for_open(l) ? gather_open(&g) : gather_changed(&g);
-	for (size_t i = 0; status == STORE_OK && i < l->count; i++)
+	for (size_t i = 0; status == STORE_OK && i < l->count && !op->aside.is_wanted; i++)
 		status = read_last_event(&g, &l->tasks[i]);
 	if (has_snapshot)
 		store_snapshot_end(c);

@@ -3,6 +3,9 @@
 #include "engine/engine.h"
 #include "engine/waiting.h"
 
+/* What is read for an agent of a list, beside its own row. */
+enum { ROWS_EACH = 8 };
+
 static void show(struct agent_view *v, int64_t now_ms, int64_t queue_timeout_ms)
 {
 	const struct agent *a = &v->agent;
@@ -77,6 +80,8 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	struct agent_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	enum problem_code code = P_OK;
 
+	if (op_is_too_long(op, max + l->page.size * ROWS_EACH))
+		return P_OK;
 	if (op->space)
 		code = op_stored(op, store_agents(c, op->space, STR_NULL, max, op->arena, rows, &l->count));
 	rows += page_skip(&l->page, &l->count);

@@ -86,6 +86,8 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	size_t max = page_reach(&l->page);
 	enum store_status status = STORE_OK;
 
+	if (op_is_too_long(op, max))
+		return P_OK;
 	l->rows = arena_calloc(op->arena, max, sizeof(*l->rows));
 	if (op->space)
 		status = store_channels(c, op->space, STR_NULL, max, op->arena, l->rows, &l->count);

@@ -123,6 +123,8 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 	struct route_row *rows = arena_calloc(op->arena, max, sizeof(*rows));
 	enum store_status status = STORE_OK;
 
+	if (op_is_too_long(op, max))
+		return P_OK;
 	if (op->space)
 		status = store_routes(c, op->space, STR_NULL, max, op->arena, rows, &l->count);
 	rows += page_skip(&l->page, &l->count);

@@ -86,7 +86,8 @@ const struct op_kind envelope_verify_kind = {
 	.name = "envelope_verify", .size = sizeof(struct envelope_verify), .flags = OP_ASIDE, .read = verify,
 };
 const struct op_kind envelope_receipts_kind = {
-	.name = "envelope_receipts", .size = sizeof(struct envelope_receipts), .read = read_receipts,
+	.name = "envelope_receipts", .size = sizeof(struct envelope_receipts), .flags = OP_ASIDE,
+	.read = read_receipts,
 };
 const struct op_kind envelope_considered_kind = {
 	.name = "envelope_considered", .size = sizeof(struct envelope_considered), .read = read_considered,

@@ -4,6 +4,9 @@
 #include "engine/access/party.h"
 #include "engine/envelope/task.h"
 
+/* Of a body that is parsed: as long as reading a row takes. */
+enum { ROW_BYTES = 1024 };
+
 static enum problem_code read_newest(struct op *op, struct store_conn *c, struct task_get *t)
 {
 	struct envelope_row row;
@@ -23,13 +26,15 @@ static enum problem_code read_task(struct op *op, struct store_conn *c)
 	struct task_get *t = (struct task_get *)op;
 	struct envelope_row *rows = arena_calloc(op->arena, t->page.size + 1, sizeof(*rows));
 	enum problem_code code = party_check_task(op, c, t->task);
-	size_t count = 0;
+	size_t count = 0, bytes = 0;
 
 	if (code == P_OK)
 		code = read_newest(op, c, t);
 	if (code == P_OK)
 		code = task_page(op, c, t->task, &t->page, rows, &count, &t->page.has_more);
-	if (code != P_OK)
+	for (size_t i = 0; i < count; i++)
+		bytes += rows[i].body.n;
+	if (code != P_OK || op_is_too_long(op, bytes / ROW_BYTES))
 		return code;
 	t->page.next = count ? rows[count - 1].num : 0;
 	t->envelopes = arena_calloc(op->arena, count, sizeof(*t->envelopes));
@@ -44,7 +49,7 @@ static enum problem_code read_with_waivers(struct op *op, struct store_conn *c)
 	struct task_get *t = (struct task_get *)op;
 	enum problem_code code = read_task(op, c);
 
-	if (code != P_OK)
+	if (code != P_OK || op->aside.is_wanted)
 		return code;
 	t->waivers = arena_calloc(op->arena, TASK_WAIVERS_MAX, sizeof(*t->waivers));
 	return op_stored(op, store_waivers(c, op->space, t->task, TASK_WAIVERS_MAX, op->arena, t->waivers,

@@ -88,6 +88,16 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c)
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
+/* A search ranks three times as many as its first page has, whatever page this is; each word of the query costs, and is
+ * explained for each result. */
+static size_t rows_of(const struct memory_search *s)
+{
+	enum { BYTES_A_WORD = 8, BYTES_A_ROW = 16 };
+	size_t first = s->page.first_size > s->page.size ? s->page.first_size : s->page.size, bytes = s->query.text.n;
+
+	return (s->query.explain ? first * (1 + bytes / BYTES_A_WORD) : first) + bytes / BYTES_A_ROW;
+}
+
 static enum problem_code search(struct op *op, struct store_conn *c)
 {
 	struct memory_search *s = (struct memory_search *)op;
@@ -101,7 +111,7 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	page->has_more = false;
 	if (code == P_OK)
 		code = read_floor(op, c);
-	if (code != P_OK || op->space == 0)
+	if (code != P_OK || op->space == 0 || op_is_too_long(op, rows_of(s)))
 		return code;
 	hits = arena_calloc(op->arena, s->query.limit, sizeof(*hits));
 	if (!recall_search(op->engine->recall, op->reader->scratch, op->space, &s->query, op->arena, hits, &count))

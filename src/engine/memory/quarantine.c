@@ -261,6 +261,8 @@ static enum problem_code list(struct op *op, struct store_conn *c)
 			l->page.has_more = true;
 		}
 	}
+	if (op_is_too_large(op, bytes))
+		return P_OK;
 	l->page.next = l->count ? l->memories[l->count - 1].num : 0;
 	return op_stored(op, status);
 }

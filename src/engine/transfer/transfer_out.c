@@ -209,5 +209,5 @@ static enum problem_code read_out(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind transfer_out_kind = {
-	.name = "transfer_out", .size = sizeof(struct transfer_out), .read = read_out,
+	.name = "transfer_out", .size = sizeof(struct transfer_out), .flags = OP_ASIDE, .read = read_out,
 };

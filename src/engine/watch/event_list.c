@@ -4,7 +4,7 @@
 #include "engine/engine.h"
 
 /* How many events, of all kinds and spaces, one read goes through: of somebody who asks, and of one who follows. */
-enum { SCAN_MAX = 20000, WINDOW = 2048 };
+enum { SCAN_MAX = 20000, WINDOW = 2048, SCAN_HERE = 1000 };
 
 /* --- Asking --- */
 
@@ -36,20 +36,27 @@ static enum store_status find_bounds(struct store_conn *c, struct event_list *l,
 	return status;
 }
 
+/* Where a filter fits few of those that are looked at here, a worker looks at more. */
 static enum store_status read_between(struct store_conn *c, struct event_list *l, int64_t after, int64_t until)
 {
-	bool is_backwards = l->filter.newest_first;
+	bool is_backwards = l->filter.newest_first, is_cut;
+	enum store_status status;
 
-	l->has_more = l->filter.handoff == 0 && until - after > SCAN_MAX;
+	int64_t most = op_is_here(&l->op) ? SCAN_HERE : SCAN_MAX;
+
+	is_cut = l->has_more = l->filter.handoff == 0 && until - after > most;
 	if (l->has_more && is_backwards)
-		after = until - SCAN_MAX;
+		after = until - most;
 	else if (l->has_more)
-		until = after + SCAN_MAX;
+		until = after + most;
 	l->next = is_backwards ? after + 1 : until;
 	l->rows = arena_calloc(l->op.arena, l->limit + 1, sizeof(*l->rows));
 	if (l->op.space == 0)
 		return STORE_OK;
-	return store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count);
+	status = store_event_page(c, &l->filter, after, until, l->limit + 1, l->op.arena, l->rows, &l->count);
+	if (status == STORE_OK && is_cut && l->count <= l->limit)
+		op_is_too_long(&l->op, SCAN_MAX);
+	return status;
 }
 
 enum problem_code event_list_refuse_pruned(struct problem *problem, int64_t after, int64_t pruned)
@@ -83,14 +90,17 @@ static enum problem_code check_cursor(struct event_list *l, struct store_conn *c
 static enum problem_code list(struct op *op, struct store_conn *c)
 {
 	struct event_list *l = (struct event_list *)op;
-	bool has_snapshot = store_snapshot_begin(c);
 	struct party party;
+	bool has_snapshot;
 	int64_t last = 0;
 	enum problem_code code;
 	enum store_status status;
 
 	if (l->page.size)
 		turn_to_page(l);
+	if (op_is_too_long(op, l->limit))
+		return P_OK;
+	has_snapshot = store_snapshot_begin(c);
 	code = check_cursor(l, c);
 	if (code != P_OK) {
 		if (has_snapshot)

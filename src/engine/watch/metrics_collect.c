@@ -143,5 +143,6 @@ static enum problem_code collect(struct op *op, struct store_conn *c)
 }
 
 const struct op_kind metrics_collect_kind = {
-	.name = "metrics_collect", .size = sizeof(struct metrics_collect), .flags = OP_NO_SPACE, .read = collect,
+	.name = "metrics_collect", .size = sizeof(struct metrics_collect), .flags = OP_NO_SPACE | OP_ASIDE,
+	.read = collect,
 };

@@ -114,4 +114,6 @@ static enum problem_code read_stats(struct op *op, struct store_conn *c)
 	return P_OK;
 }
 
-const struct op_kind stats_get_kind = {.name = "stats_get", .size = sizeof(struct stats_get), .read = read_stats};
+const struct op_kind stats_get_kind = {
+	.name = "stats_get", .size = sizeof(struct stats_get), .flags = OP_ASIDE, .read = read_stats,
+};

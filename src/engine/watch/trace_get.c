@@ -119,4 +119,6 @@ static enum problem_code get(struct op *op, struct store_conn *c)
 	return code;
 }
 
-const struct op_kind trace_get_kind = {.name = "trace_get", .size = sizeof(struct trace_get), .read = get};
+const struct op_kind trace_get_kind = {
+	.name = "trace_get", .size = sizeof(struct trace_get), .flags = OP_ASIDE, .read = get,
+};
