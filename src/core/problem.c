@@ -105,7 +105,7 @@ enum problem_code problem_of_unknown(struct problem *p, struct str key)
 bool problem_is_retryable(const struct problem *p)
 {
 	return problem_kind(p->code)->retryable || p->is_settled_by_key ||
-	       (p->code == P_QUOTA_EXCEEDED && p->retry_after_ms);
+	       (p->code == P_QUOTA_EXCEEDED && !p->is_full);
 }
 
 enum store_status problem_store_status(enum problem_code code)

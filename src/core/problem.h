@@ -98,6 +98,7 @@ struct problem {
 	char field[128];		/* "": none */
 	char detail[512];
 	int64_t retry_after_ms;		/* 0: not known */
+	bool is_full;			/* time alone does not help */
 	bool is_settled_by_key;		/* the same request with its key may be sent again, whatever its kind says */
 	const char *extra_key;		/* a number that helps, such as current_version; NULL: none */
 	int64_t extra;

@@ -4,7 +4,7 @@
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
 
-enum { SEED_PAGE = 200, SECOND_MS = 1000 };
+enum { SEED_PAGE = 200, SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS };
 
 static const char *const names[] = {"memories", "bytes", "handoffs_per_minute", "waiting", "agents"};
 
@@ -230,6 +230,9 @@ static enum problem_code refuse(struct op *op, enum quota_kind kind, int64_t use
 		op->problem.retry_after_ms = until_ms - op->now_ms;
 	else if (kind == QUOTA_WAITING || kind == QUOTA_HANDOFFS)
 		op->problem.retry_after_ms = SECOND_MS;
+	else
+		op->problem.retry_after_ms = MINUTE_MS;
+	op->problem.is_full = kind != QUOTA_WAITING && kind != QUOTA_HANDOFFS;
 	return op->problem.code;
 }
 

@@ -72,7 +72,7 @@ void tool_problem(struct mcp_call *m)
 	buf_printf(&text, "%s: %s.", problem_kind(p->code)->name, p->detail);
 	if (hint)
 		buf_printf(&text, " %s", hint);
-	else if (p->retry_after_ms)
+	else if (p->retry_after_ms && problem_is_retryable(p))
 		buf_printf(&text, " Try again in %lld s.", (long long)(p->retry_after_ms + 999) / 1000);
 	else if (problem_is_retryable(p))
 		buf_puts(&text, " The same call may succeed later.");
