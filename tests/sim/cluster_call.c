@@ -192,7 +192,8 @@ static bool may_leave(struct part *p, const struct request *r)
 	struct node *n = p->node;
 	struct cluster *c = n->cluster;
 
-	if (is_of_commit(r) && !r->is_committed)
+	/* What nobody is there to be told is taken back; where that failed, its lease ends by itself. */
+	if (is_of_commit(r) && !r->is_committed && !r->is_gone)
 		trace_fail(c->trace, "a %s is answered as if it was committed", step_name(r->step.kind));
 	if (is_of_commit(r))
 		return true;

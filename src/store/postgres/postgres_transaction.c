@@ -138,7 +138,7 @@ static enum store_status fence_all(struct postgres_conn *c, const struct postgre
 	static const char sql[] =
 		"SELECT fence(u.shard, u.epoch, u.batch) FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) "
 		"u(shard, epoch, batch) WHERE $1::bigint >= 0";
-	int64_t shards[GROUP_MAX], epochs[GROUP_MAX], batches[GROUP_MAX];
+	int64_t shards[GROUP_MAX] = {0}, epochs[GROUP_MAX] = {0}, batches[GROUP_MAX] = {0};
 	struct postgres_query q;
 	struct arena arena;
 	enum store_status status;
