@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 enum { WRITERS = 5 };
@@ -80,6 +81,16 @@ static int waiting(struct postgres_group *g)
 	return count;
 }
 
+static bool is_busy(struct postgres_group *g)
+{
+	bool is_busy;
+
+	pthread_mutex_lock(&g->lock);
+	is_busy = g->is_busy;
+	pthread_mutex_unlock(&g->lock);
+	return is_busy;
+}
+
 static void *commit(void *arg)
 {
 	struct writer *w = arg;
@@ -100,11 +111,26 @@ static void line_up(struct writers *all, const char *note)
 	}
 }
 
+static void join_all(struct writers *all)
+{
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(pthread_join(all->all[i].thread, NULL), 0);
+}
+
 static void let_go(struct writers *all)
 {
 	postgres_group_end(all->group, &all->turn, GROUP_REFUSED);
-	for (int i = 0; i < WRITERS; i++)
-		assert_int_equal(pthread_join(all->all[i].thread, NULL), 0);
+	join_all(all);
+}
+
+/* Asked for elsewhere: within a transaction the answer would stay the same. */
+static int64_t lock_waits(struct writers *all)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+		 "AND datname = '%s'", all->f->name);
+	return sql_int(all->f->admin, sql);
 }
 
 static int64_t count_of(struct writers *all, const char *what, const char *note)
@@ -179,19 +205,17 @@ static void what_one_remembers_wrongly_fails_its_own_commit_only(void **state)
 static void let_go_without_an_answer(struct writers *all)
 {
 	PGconn *db = all->f->sql;
-	char sql[160];
 
-	snprintf(sql, sizeof(sql), "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-		 "AND datname = '%s'", all->f->name);
 	run_sql(db, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
-	assert_int_equal(shutdown(PQsocket(postgres_of(all->all[0].c)->session->db), SHUT_RD), 0);
 	postgres_group_end(all->group, &all->turn, GROUP_REFUSED);
+	while (lock_waits(all) < 1)
+		sched_yield();
+	assert_int_equal(shutdown(PQsocket(postgres_of(all->all[0].c)->session->db), SHUT_RD), 0);
 	/* It, and those who raise their epochs. */
-	while (sql_int(all->f->admin, sql) <= WRITERS)
+	while (lock_waits(all) <= WRITERS)
 		sched_yield();
 	run_sql(db, "COMMIT");
-	for (int i = 0; i < WRITERS; i++)
-		assert_int_equal(pthread_join(all->all[i].thread, NULL), 0);
+	join_all(all);
 }
 
 static void each_looks_for_its_own_marker_where_the_commit_has_no_answer(void **state)
@@ -213,23 +237,155 @@ static void each_looks_for_its_own_marker_where_the_commit_has_no_answer(void **
 	close_writers(&all);
 }
 
+static void end_session(struct writers *all, int which)
+{
+	char sql[80];
+
+	snprintf(sql, sizeof(sql), "SELECT pg_terminate_backend(%d, 60000)",
+		 PQbackendPID(postgres_of(all->all[which].c)->session->db));
+	run_sql(all->f->admin, sql);
+}
+
 static void a_group_that_did_not_happen_is_known_by_each(void **state)
 {
 	struct writers all;
-	char sql[80];
 
 	open_writers(&all, *state);
 	line_up(&all, "together");
-	snprintf(sql, sizeof(sql), "SELECT pg_terminate_backend(%d, 60000)",
-		 PQbackendPID(postgres_of(all.all[0].c)->session->db));
-	run_sql(all.f->sql, sql);
-	let_go(&all);
+	run_sql(all.f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
+	postgres_group_end(all.group, &all.turn, GROUP_REFUSED);
+	while (lock_waits(&all) < 1)
+		sched_yield();
+	end_session(&all, 0);
+	run_sql(all.f->sql, "COMMIT");
+	join_all(&all);
 	for (int i = 0; i < WRITERS; i++)
 		assert_int_equal(all.all[i].status, STORE_BUSY);
 	assert_int_equal(count_of(&all, "*", "together"), 0);
 	for (int i = 0; i < WRITERS; i++)
 		write_alone(&all.all[i], "together");
 	assert_int_equal(count_of(&all, "*", "together"), WRITERS);
+	close_writers(&all);
+}
+
+static void a_session_that_has_gone_before_takes_nobody_along(void **state)
+{
+	struct writers all;
+
+	open_writers(&all, *state);
+	line_up(&all, "together");
+	end_session(&all, 0);
+	let_go(&all);
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(all.all[i].status, i == 0 ? STORE_BUSY : STORE_OK);
+	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
+	close_writers(&all);
+}
+
+/* The database has refused the group, and the session that sent it breaks before it could be rolled back. */
+static void what_went_with_its_session_is_not_committed_without_it(void **state)
+{
+	struct writers all;
+
+	open_writers(&all, *state);
+	line_up(&all, "together");
+	run_sql(all.f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
+	postgres_group_end(all.group, &all.turn, GROUP_REFUSED);
+	while (lock_waits(&all) < 1)
+		sched_yield();
+	assert_int_equal(shutdown(PQsocket(postgres_of(all.all[0].c)->session->db), SHUT_WR), 0);
+	run_sql(all.f->sql, "UPDATE spine.shard SET epoch = epoch + 1, owner = 'node-b' WHERE shard = 4; COMMIT");
+	join_all(&all);
+	for (int i = 0; i < WRITERS; i++)
+		assert_int_equal(all.all[i].status, i == 0 || i == 4 ? STORE_BUSY : STORE_OK);
+	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 2);
+	write_alone(&all.all[0], "together");
+	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
+	close_writers(&all);
+}
+
+/* Behind an error the server does not even look at it. */
+static void a_statement_that_a_refused_group_was_to_prepare_is_prepared_again(void **state)
+{
+	struct writers all;
+
+	open_writers(&all, *state);
+	/* A new session: numbers are known again, and replies were not sent over it yet. */
+	postgres_of(all.all[0].c)->session->is_stale = true;
+	must(store_begin(all.all[0].c));
+	must(store_commit(all.all[0].c));
+	must(store_begin(all.all[0].c));
+	must(store_event_add(all.all[0].c, &(struct event_row){.space = all.all[0].space, .at_ms = T0, .kind = 1}));
+	must(store_commit(all.all[0].c));
+	line_up(&all, "together");
+	run_sql(all.f->sql, "UPDATE spine.shard SET epoch = epoch + 1, owner = 'node-b' WHERE shard = 3");
+	let_go(&all);
+	for (int i = 0; i < WRITERS; i++) {
+		assert_int_equal(all.all[i].status, i == 3 ? STORE_BUSY : STORE_OK);
+		assert_false(store_is_failed(all.all[i].c));
+	}
+	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
+	close_writers(&all);
+}
+
+/* The commit of the first has no answer, and there is no session to be had to look for its marker. */
+static void who_looks_for_a_marker_holds_nobody_up(void **state)
+{
+	struct writers all;
+	struct writer *open = &all.all[0], *other = &all.all[1];
+	char sql[160];
+
+	open_writers(&all, *state);
+	must(begin(open, "together"));
+	must(begin(other, "together"));
+	snprintf(sql, sizeof(sql), "ALTER DATABASE %s ALLOW_CONNECTIONS false", all.f->name);
+	run_sql(all.f->admin, sql);
+	run_sql(all.f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 0 FOR UPDATE");
+	assert_int_equal(pthread_create(&open->thread, NULL, commit, open), 0);
+	while (lock_waits(&all) < 1)
+		sched_yield();
+	assert_int_equal(shutdown(PQsocket(postgres_of(open->c)->session->db), SHUT_RD), 0);
+	run_sql(all.f->sql, "COMMIT");
+	must(store_commit(other->c));
+	snprintf(sql, sizeof(sql), "ALTER DATABASE %s ALLOW_CONNECTIONS true", all.f->name);
+	run_sql(all.f->admin, sql);
+	assert_int_equal(pthread_join(open->thread, NULL), 0);
+	must(open->status);
+	assert_int_equal(count_of(&all, "*", "together"), 2);
+	close_writers(&all);
+}
+
+/* Over a socket of the machine the kernel does not notice it either. The others go on when its answer has been waited for
+ * long enough (POSTGRES_ANSWER_MAX_MS). */
+static void a_server_that_reads_nothing_holds_nobody_up_for_ever(void **state)
+{
+	static char much[6 << 20];	/* more than such a socket takes */
+	struct temp_postgres *f = *state;
+	struct writers all;
+	struct writer *stuck = &all.all[0];
+	const char *log = getenv("SPINE_TEST_POSTGRES_LOG"), *port = strrchr(getenv("SPINE_TEST_POSTGRES"), ':') + 1;
+	struct event_row event = {.at_ms = T0, .kind = 1, .note = {much, sizeof(much)}};
+	pid_t server;
+
+	memset(much, 'a', sizeof(much));
+	snprintf(f->address, sizeof(f->address), "postgres:///%s?user=spine&host=%.*s&port=%d", f->name,
+		 (int)(strrchr(log, '/') - log), log, atoi(port));
+	open_writers(&all, f);
+	event.space = stuck->space;
+	must(begin(stuck, "stuck"));
+	must(store_event_add(stuck->c, &event));
+	must(begin(&all.all[1], "together"));
+	server = PQbackendPID(postgres_of(stuck->c)->session->db);
+	assert_int_equal(kill(server, SIGSTOP), 0);
+	assert_int_equal(pthread_create(&stuck->thread, NULL, commit, stuck), 0);
+	while (!is_busy(all.group))
+		sched_yield();
+	must(store_commit(all.all[1].c));
+	assert_int_equal(kill(server, SIGCONT), 0);
+	assert_int_equal(pthread_join(stuck->thread, NULL), 0);
+	assert_true(stuck->status == STORE_OK || stuck->status == STORE_BUSY);
+	assert_int_equal(count_of(&all, "*", "stuck"), stuck->status == STORE_OK);
+	assert_int_equal(count_of(&all, "*", "together"), 1);
 	close_writers(&all);
 }
 
@@ -267,6 +423,11 @@ int main(void)
 		with_database(what_one_remembers_wrongly_fails_its_own_commit_only),
 		with_database(each_looks_for_its_own_marker_where_the_commit_has_no_answer),
 		with_database(a_group_that_did_not_happen_is_known_by_each),
+		with_database(a_session_that_has_gone_before_takes_nobody_along),
+		with_database(what_went_with_its_session_is_not_committed_without_it),
+		with_database(a_statement_that_a_refused_group_was_to_prepare_is_prepared_again),
+		with_database(who_looks_for_a_marker_holds_nobody_up),
+		with_database(a_server_that_reads_nothing_holds_nobody_up_for_ever),
 		with_database(what_is_large_goes_alone),
 	};
 

@@ -32,7 +32,7 @@ static enum store_status note_change(struct store_conn *c)
 	struct postgres_query q;
 
 	query(&q, c, sql);
-	return postgres_run_sure(&q);
+	return postgres_run_change(&q);
 }
 
 #define KEY_COLUMNS \
@@ -67,7 +67,7 @@ enum store_status postgres_access_set_mode(struct store_conn *c, bool needs_key)
 
 	query(&q, c, sql);
 	postgres_bind_int(&q, 2, needs_key);
-	return postgres_run_sure(&q);
+	return postgres_run_change(&q);
 }
 
 enum store_status postgres_access_key_next(struct store_conn *c, uint64_t *ret)

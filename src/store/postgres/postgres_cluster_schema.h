@@ -24,13 +24,19 @@ _Static_assert(STORE_LEASE_MS == 5000, "now_ms() + 5000");
 	"CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql AS $$" \
 	"  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;" \
 	\
+	/* Of all that a node has. Who locks several shards does so in their order, as those who commit together. */ \
+	"CREATE FUNCTION disown(who text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN" \
+	"  PERFORM 1 FROM spine.shard WHERE owner = who ORDER BY shard FOR UPDATE;" \
+	"  UPDATE spine.shard SET owner = NULL, epoch = epoch + 1 WHERE owner = who;" \
+	"END $$;" \
+	\
 	/* The lease begins anew. A row that is not there (any more) is made, and then the node owns nothing: somebody
 	 * may have taken it meanwhile. */ \
 	"CREATE FUNCTION renew(me text, my_url text, my_version text, my_protocol bigint, leaves boolean, " \
 	"  clock bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN" \
 	"  UPDATE spine.node SET lease_until = spine.now_ms() + 5000, clock_offset = clock WHERE id = me;" \
 	"  IF NOT FOUND THEN" \
-	"    UPDATE spine.shard SET owner = NULL, epoch = epoch + 1 WHERE owner = me;" \
+	"    PERFORM spine.disown(me);" \
 	"    INSERT INTO spine.node VALUES (me, my_url, my_version, my_protocol, spine.now_ms(), " \
 	"      spine.now_ms() + 5000, leaves, clock);" \
 	"    PERFORM pg_notify('spine', '');" \
@@ -85,7 +91,7 @@ _Static_assert(STORE_LEASE_MS == 5000, "now_ms() + 5000");
 	"  PERFORM pg_notify('spine', '');" \
 	"END $$;" \
 	"CREATE FUNCTION remove(me text) RETURNS void LANGUAGE plpgsql AS $$ BEGIN" \
-	"  UPDATE spine.shard SET owner = NULL, epoch = epoch + 1 WHERE owner = me;" \
+	"  PERFORM spine.disown(me);" \
 	"  DELETE FROM spine.node WHERE id = me;" \
 	"  PERFORM pg_notify('spine', '');" \
 	"END $$;" \

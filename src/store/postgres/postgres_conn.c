@@ -78,7 +78,7 @@ bool postgres_send_plain(struct postgres_conn *c, const char *sql)
 
 	if (!PQsendQueryParams(s->db, sql, 0, NULL, NULL, NULL, NULL, 1))
 		return false;
-	s->sent[(s->sent_at + s->sent_count++) % POSTGRES_PENDING] = (struct postgres_sent){false, false};
+	s->sent[(s->sent_at + s->sent_count++) % POSTGRES_PENDING] = (struct postgres_sent){0};
 	return true;
 }
 
@@ -124,9 +124,6 @@ static enum store_status judge(struct postgres_conn *c, PGresult *result, struct
 			c->was_wrong = true;
 			status = STORE_REFUSED;
 		}
-	} else if (what.is_needed && strcmp(PQcmdTuples(result), "0") == 0) {
-		snprintf(c->base.error, sizeof(c->base.error), "a row that must be there is not");
-		status = STORE_FAILED;
 	}
 	return status == STORE_OK ? status : postgres_broken(c, status);
 }
@@ -148,6 +145,11 @@ static enum store_status take_answers(struct postgres_conn *c, PGresult **ret)
 			return postgres_lost(&c->base);
 		s->sent_at = (s->sent_at + 1) % POSTGRES_PENDING;
 		s->sent_count--;
+		/* The server has skipped it, or refused it: it does not know the statement. */
+		if (what.prepares && !postgres_is_good(result)) {
+			s->prepared[what.prepares - 1] = NULL;
+			s->prepared_count--;
+		}
 		status = judge(c, result, what);
 	}
 	if (c->is_broken)
@@ -206,6 +208,9 @@ enum store_status postgres_ready(struct store_conn *base)
 		return STORE_BUSY;
 	if (c->session)
 		return STORE_OK;
+	/* What was gathered has gone with the session. */
+	if (c->in_transaction)
+		return postgres_broken(c, STORE_BUSY);
 	/* Whoever asks meanwhile hears at once that there is none. */
 	if (c->failed_at_ns && clock_mono_ns() - c->failed_at_ns < CONNECT_PAUSE_MS * INT64_C(1000000))
 		return STORE_BUSY;

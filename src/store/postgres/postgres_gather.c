@@ -331,17 +331,15 @@ static void put_handoff(struct postgres_table *t, int64_t shard, const struct ga
 
 struct gathered_statement {
 	struct gathered_statement *next;
-	bool is_needed;
 	struct postgres_query query;
 };
 
-void postgres_gather_statement(struct postgres_gather *g, const struct postgres_query *q, bool is_needed)
+void postgres_gather_statement(struct postgres_gather *g, const struct postgres_query *q)
 {
 	struct gathered_statement *s = arena_zalloc(&g->arena, sizeof(*s));
 
 	s->query = *q;
 	s->query.is_gathered = true;
-	s->is_needed = is_needed;
 	for (int i = 0; i < q->count; i++) {
 		if (q->values[i] == (const char *)&q->numbers[i])
 			s->query.values[i] = (const char *)&s->query.numbers[i];
@@ -359,7 +357,7 @@ enum store_status postgres_gather_send_statements(struct postgres_gather *g, str
 		enum store_status status;
 
 		s->query.c = c;
-		status = s->is_needed ? postgres_run_sure(&s->query) : postgres_run(&s->query);
+		status = postgres_run(&s->query);
 		/* A session that broke has taken what was gathered along. */
 		if (status != STORE_OK)
 			return status;

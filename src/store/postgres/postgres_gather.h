@@ -40,8 +40,8 @@ const struct handoff_row *postgres_gather_find_handoff(const struct postgres_gat
 const struct handoff_row *postgres_gather_find_handed(const struct postgres_gather *g, int64_t envelope,
 						      int64_t target);
 
-/* A copy of one that looks at nothing that is gathered. is_needed: it must change a row. */
-void postgres_gather_statement(struct postgres_gather *g, const struct postgres_query *q, bool is_needed);
+/* A copy of one that looks at nothing that is gathered. */
+void postgres_gather_statement(struct postgres_gather *g, const struct postgres_query *q);
 
 /* --- Sending: with the connection of the shard, or one that commits for several --- */
 

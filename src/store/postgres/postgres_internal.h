@@ -95,8 +95,6 @@ struct str postgres_ints(struct arena *arena, const int64_t *values, size_t coun
 /* Runs a statement that gives no row. It is sent, and its answer is waited for at the latest by the commit: an error
  * is one of the transaction. */
 enum store_status postgres_run(struct postgres_query *q);
-/* The same, and the commit fails unless it has changed a row: for whoever knows that there is one. */
-enum store_status postgres_run_sure(struct postgres_query *q);
 /* Waits for the answer: STORE_NOT_FOUND where it changed nothing. */
 enum store_status postgres_run_change(struct postgres_query *q);
 /* The same with a key ($2) and one integer ($3). */

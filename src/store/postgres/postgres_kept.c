@@ -506,13 +506,13 @@ enum store_status postgres_kept_handoff(struct store_conn *c, const struct hando
 	return send_much(c);
 }
 
-enum store_status postgres_kept_statement(struct store_conn *c, const struct postgres_query *q, bool is_needed)
+enum store_status postgres_kept_statement(struct store_conn *c, const struct postgres_query *q)
 {
 	enum store_status status = postgres_kept_may_write(c);
 
 	if (status != STORE_OK)
 		return status;
-	postgres_gather_statement(&kept_of(c)->gather, q, is_needed);
+	postgres_gather_statement(&kept_of(c)->gather, q);
 	return send_much(c);
 }
 

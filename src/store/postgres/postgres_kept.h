@@ -88,7 +88,7 @@ enum store_status postgres_kept_envelope(struct store_conn *c, const struct enve
 /* The handoff is this one now. */
 enum store_status postgres_kept_handoff(struct store_conn *c, const struct handoff_row *h, bool is_new);
 /* A statement of which nobody waits for the answer, and that looks at nothing that is gathered. */
-enum store_status postgres_kept_statement(struct store_conn *c, const struct postgres_query *q, bool is_needed);
+enum store_status postgres_kept_statement(struct store_conn *c, const struct postgres_query *q);
 /* What is gathered, to look into it; NULL where nothing is kept. */
 const struct postgres_gather *postgres_kept_gathered(const struct store_conn *c);
 

@@ -17,7 +17,7 @@
 	X(PQgetResult) X(PQgetisnull) X(PQgetlength) X(PQgetvalue) X(PQisBusy) X(PQnotifies) X(PQntuples) \
 	X(PQpipelineSync) X(PQresultErrorField) X(PQresultErrorMessage) X(PQresultStatus) \
 	X(PQsendFlushRequest) X(PQsendPrepare) X(PQsendQuery) X(PQsendQueryParams) X(PQsendQueryPrepared) \
-	X(PQsetNoticeReceiver) X(PQsocket) X(PQstatus)
+	X(PQsetNoticeReceiver) X(PQsetnonblocking) X(PQsocket) X(PQstatus)
 
 #define POSTGRES_POINTER(name) __typeof__(name) *name;
 struct postgres_library {
@@ -67,6 +67,7 @@ bool postgres_library_open(struct buf *error);
 #define PQsendQueryParams postgres_library.PQsendQueryParams
 #define PQsendQueryPrepared postgres_library.PQsendQueryPrepared
 #define PQsetNoticeReceiver postgres_library.PQsetNoticeReceiver
+#define PQsetnonblocking postgres_library.PQsetnonblocking
 #define PQsocket postgres_library.PQsocket
 #define PQstatus postgres_library.PQstatus
 #endif

@@ -48,8 +48,8 @@ static bool is_nobody_older(PGconn *db, struct buf *error)
 static bool finish(PGconn *db, struct buf *error)
 {
 	static const char *const steps[] = {
-		"UPDATE spine.shard SET owner = NULL, epoch = epoch + 1 WHERE owner IS NOT NULL AND NOT EXISTS ("
-		"  SELECT FROM spine.node n WHERE n.id = owner AND n.lease_until > spine.now_ms())",
+		"SELECT spine.disown(owner) FROM (SELECT DISTINCT owner FROM spine.shard WHERE owner IS NOT NULL) s "
+		"WHERE NOT EXISTS (SELECT FROM spine.node n WHERE n.id = owner AND n.lease_until > spine.now_ms())",
 		"UPDATE spine.version SET oldest_name = CASE WHEN oldest < schema THEN '" SPINE_VERSION
 		"' ELSE oldest_name END, oldest = schema",
 		"NOTIFY spine",

@@ -120,7 +120,7 @@ static void note_sent(struct postgres_session *s, struct postgres_sent what)
 }
 
 /* Sends it, after what prepares it where this is its first use. */
-static enum store_status sent(struct postgres_query *q, bool is_needed)
+static enum store_status sent(struct postgres_query *q)
 {
 	static const int formats[POSTGRES_PARAMS] = {
 		1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
@@ -144,17 +144,17 @@ static enum store_status sent(struct postgres_query *q, bool is_needed)
 			return postgres_lost(q->c);
 		s->prepared[at] = q->sql;
 		s->prepared_count++;
-		note_sent(s, (struct postgres_sent){false, false});
+		note_sent(s, (struct postgres_sent){.prepares = at + 1});
 	}
 	if (!PQsendQueryPrepared(s->db, name, q->count, q->values, q->lengths, formats, 1))
 		return postgres_lost(q->c);
-	note_sent(s, (struct postgres_sent){is_needed, q->is_gathered});
+	note_sent(s, (struct postgres_sent){.is_gathered = q->is_gathered});
 	return STORE_OK;
 }
 
 static enum store_status read_once(struct postgres_query *q, PGresult **ret)
 {
-	enum store_status status = sent(q, false);
+	enum store_status status = sent(q);
 
 	return status == STORE_OK ? postgres_answer(q->c, ret) : status;
 }
@@ -172,7 +172,7 @@ enum store_status postgres_read_all(struct postgres_query *q, PGresult **ret)
 
 /* More than the ring has room for is not left unanswered. While the database knows nothing of the transaction, it need
  * not hear of it before the commit. */
-static enum store_status run(struct postgres_query *q, bool is_needed)
+enum store_status postgres_run(struct postgres_query *q)
 {
 	struct postgres_conn *c = postgres_of(q->c);
 	PGresult *result = NULL;
@@ -181,23 +181,13 @@ static enum store_status run(struct postgres_query *q, bool is_needed)
 	if (c->is_broken)
 		return c->why_broken;
 	if (q->is_apart && !c->is_begun && postgres_keeps(q->c))
-		return postgres_kept_statement(q->c, q, is_needed);
-	status = sent(q, is_needed);
+		return postgres_kept_statement(q->c, q);
+	status = sent(q);
 	if (status != STORE_OK || c->session->sent_count < POSTGRES_PENDING - 8)
 		return status;
 	status = postgres_answer(q->c, &result);
 	PQclear(result);
 	return status;
-}
-
-enum store_status postgres_run(struct postgres_query *q)
-{
-	return run(q, false);
-}
-
-enum store_status postgres_run_sure(struct postgres_query *q)
-{
-	return run(q, true);
 }
 
 enum store_status postgres_run_count(struct postgres_query *q, int64_t *ret)

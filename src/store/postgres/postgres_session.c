@@ -118,7 +118,7 @@ struct postgres_session *postgres_session_open(const char *url, struct buf *erro
 	PQsetNoticeReceiver(s->db, note_warning, s);
 	if (PQstatus(s->db) != CONNECTION_OK)
 		buf_printf(error, "PostgreSQL cannot be reached: %s", PQerrorMessage(s->db));
-	else if (set_up(s->db, error))
+	else if (PQsetnonblocking(s->db, 1) == 0 && set_up(s->db, error))
 		return s;
 	postgres_session_close(s);
 	return NULL;

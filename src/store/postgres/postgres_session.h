@@ -16,8 +16,8 @@ enum { POSTGRES_ANSWER_MAX_MS = 10000 };
 
 /* What is sent, and not answered yet. */
 struct postgres_sent {
-	bool is_needed;			/* a row must be changed, or the transaction does not count */
 	bool is_gathered;		/* no verb's own: what it is refused for was not so */
+	size_t prepares;		/* which statement, counted from 1; 0: it runs one */
 };
 
 struct postgres_session {

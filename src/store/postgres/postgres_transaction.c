@@ -36,16 +36,18 @@ enum store_status postgres_begin_now(struct store_conn *base)
 enum store_status postgres_begin(struct store_conn *base)
 {
 	struct postgres_conn *c = postgres_of(base);
+	enum store_status status;
 
 	if (base->is_failed)
 		return STORE_FAILED;
 	assert(!c->in_transaction);
 	if (c->session && !postgres_session_is_alive(c->session))
 		postgres_disconnect(c);
+	status = postgres_ready(base);
 	c->in_transaction = true;
 	c->batch++;
 	postgres_kept_begin(base);
-	return postgres_ready(base);
+	return status;
 }
 
 /* --- The end --- */
@@ -71,7 +73,7 @@ static void take_back(struct postgres_conn *c)
 		postgres_sync(c, &result);
 	PQclear(result);
 	result = NULL;
-	c->is_broken = false;
+	c->is_broken = c->session == NULL;
 	if (c->session && postgres_send_plain(c, "ROLLBACK"))
 		postgres_sync(c, &result);
 	PQclear(result);
@@ -118,16 +120,23 @@ static enum store_status settle(struct postgres_conn *c)
 }
 
 /* One without any writes, too: only the fence says that what was read is still so. */
-static enum store_status commit_alone(struct store_conn *base)
+static bool alone_is_open(struct store_conn *base, enum store_status *ret_status)
 {
 	struct postgres_conn *c = postgres_of(base);
-	enum store_status status = postgres_begin_now(base);
 
-	if (status == STORE_OK)
-		status = postgres_kept_send(base);
+	*ret_status = postgres_begin_now(base);
+	if (*ret_status == STORE_OK)
+		*ret_status = postgres_kept_send(base);
 	if (c->is_broken)
-		status = c->why_broken;
-	return status == STORE_OK && commit_is_open(c, &status) ? settle(c) : status;
+		*ret_status = c->why_broken;
+	return *ret_status == STORE_OK && commit_is_open(c, ret_status);
+}
+
+static enum store_status commit_alone(struct store_conn *base)
+{
+	enum store_status status;
+
+	return alone_is_open(base, &status) ? settle(postgres_of(base)) : status;
 }
 
 /* --- Several together --- */
@@ -192,6 +201,9 @@ static enum group_outcome commit_group(const struct postgres_turn *turns)
 	enum store_status status = STORE_OK;
 	bool is_open = false;
 
+	/* One that has gone meanwhile need not take the others along. */
+	if (!postgres_session_is_alive(c->session))
+		return GROUP_REFUSED;
 	c->sends_group = true;
 	if (!postgres_send_plain(c, "BEGIN"))
 		status = postgres_lost(&c->base);
@@ -223,9 +235,10 @@ static enum store_status commit_in_turn(struct store_conn *base)
 
 	if (postgres_group_enter(c->group, &turn)) {
 		if (turn.next == NULL) {
-			status = commit_alone(base);
+			bool is_open = alone_is_open(base, &status);
+
 			postgres_group_end(c->group, &turn, GROUP_REFUSED);
-			return status;
+			return is_open ? settle(c) : status;
 		}
 		turn.outcome = commit_group(&turn);
 		postgres_group_end(c->group, &turn, turn.outcome);
