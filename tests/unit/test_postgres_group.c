@@ -355,8 +355,8 @@ static void who_looks_for_a_marker_holds_nobody_up(void **state)
 	close_writers(&all);
 }
 
-/* Over a socket of the machine the kernel does not notice it either. The others go on when its answer has been waited for
- * long enough (POSTGRES_ANSWER_MAX_MS). */
+/* Over a socket of the machine the kernel does not notice it either. The others go on when its answer has been waited
+ * for long enough (POSTGRES_ANSWER_MAX_MS). */
 static void a_server_that_reads_nothing_holds_nobody_up_for_ever(void **state)
 {
 	static char much[6 << 20];	/* more than such a socket takes */
