@@ -133,6 +133,15 @@ static int64_t lock_waits(struct writers *all)
 	return sql_int(all->f->admin, sql);
 }
 
+/* The group is sent, and waits for a lock that the test's session has. */
+static void let_go_up_to_a_lock(struct writers *all)
+{
+	run_sql(all->f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
+	postgres_group_end(all->group, &all->turn, GROUP_REFUSED);
+	while (lock_waits(all) < 1)
+		sched_yield();
+}
+
 static int64_t count_of(struct writers *all, const char *what, const char *note)
 {
 	char sql[200];
@@ -140,6 +149,24 @@ static int64_t count_of(struct writers *all, const char *what, const char *note)
 	snprintf(sql, sizeof(sql), "SELECT count(%s) FROM spine.event e JOIN spine.reply r ON r.shard = e.shard "
 		 "AND r.key = e.note WHERE e.note = '%s'", what, note);
 	return sql_int(all->f->sql, sql);
+}
+
+/* One of them has this status, the others have committed, and nobody's engine must end. */
+static void assert_only(struct writers *all, int which, enum store_status status)
+{
+	for (int i = 0; i < WRITERS; i++) {
+		assert_int_equal(all->all[i].status, i == which ? status : STORE_OK);
+		assert_false(store_is_failed(all->all[i].c));
+	}
+	assert_int_equal(count_of(all, "*", "together"), WRITERS - 1);
+}
+
+/* All go on, each alone. */
+static void assert_go_on(struct writers *all)
+{
+	for (int i = 0; i < WRITERS; i++)
+		write_alone(&all->all[i], "later");
+	assert_int_equal(count_of(all, "*", "later"), WRITERS);
 }
 
 /* --- Tests --- */
@@ -159,9 +186,7 @@ static void writers_of_several_shards_commit_in_one_transaction(void **state)
 	assert_int_equal(count_of(&all, "DISTINCT e.xmin::text", "alone"), WRITERS);
 	/* Each has its own marker, of the number of its own transaction. */
 	assert_int_equal(sql_int(all.f->sql, "SELECT count(*) FROM spine.marker WHERE number = 3"), WRITERS);
-	for (int i = 0; i < WRITERS; i++)
-		write_alone(&all.all[i], "later");
-	assert_int_equal(count_of(&all, "*", "later"), WRITERS);
+	assert_go_on(&all);
 	close_writers(&all);
 }
 
@@ -173,11 +198,9 @@ static void one_that_has_lost_its_shard_takes_nobody_along(void **state)
 	line_up(&all, "together");
 	run_sql(all.f->sql, "UPDATE spine.shard SET epoch = epoch + 1, owner = 'node-b' WHERE shard = 3");
 	let_go(&all);
-	for (int i = 0; i < WRITERS; i++) {
-		assert_int_equal(all.all[i].status, i == 3 ? STORE_BUSY : STORE_OK);
+	assert_only(&all, 3, STORE_BUSY);
+	for (int i = 0; i < WRITERS; i++)
 		assert_int_equal(store_is_lost(all.all[i].c), i == 3);
-	}
-	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
 	close_writers(&all);
 }
 
@@ -191,30 +214,20 @@ static void what_one_remembers_wrongly_fails_its_own_commit_only(void **state)
 	run_sql(all.f->sql, "INSERT INTO spine.event (shard, id, space, at, kind, handoff, envelope, attempt, memory, "
 		"value_1, value_2) SELECT 3, max(id) + 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 FROM spine.event WHERE shard = 3");
 	let_go(&all);
-	for (int i = 0; i < WRITERS; i++)
-		assert_int_equal(all.all[i].status == STORE_OK, i != 3);
-	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
-	assert_false(store_is_failed(all.all[3].c));
-	for (int i = 0; i < WRITERS; i++)
-		write_alone(&all.all[i], "later");
-	assert_int_equal(count_of(&all, "*", "later"), WRITERS);
+	assert_only(&all, 3, STORE_REFUSED);
+	assert_go_on(&all);
 	close_writers(&all);
 }
 
 /* The group has sent COMMIT, and waits for a lock of the test; its answer is not read. */
 static void let_go_without_an_answer(struct writers *all)
 {
-	PGconn *db = all->f->sql;
-
-	run_sql(db, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
-	postgres_group_end(all->group, &all->turn, GROUP_REFUSED);
-	while (lock_waits(all) < 1)
-		sched_yield();
+	let_go_up_to_a_lock(all);
 	assert_int_equal(shutdown(PQsocket(postgres_of(all->all[0].c)->session->db), SHUT_RD), 0);
 	/* It, and those who raise their epochs. */
 	while (lock_waits(all) <= WRITERS)
 		sched_yield();
-	run_sql(db, "COMMIT");
+	run_sql(all->f->sql, "COMMIT");
 	join_all(all);
 }
 
@@ -231,9 +244,7 @@ static void each_looks_for_its_own_marker_where_the_commit_has_no_answer(void **
 	}
 	assert_int_equal(count_of(&all, "*", "together"), WRITERS);
 	assert_int_equal(sql_int(all.f->sql, "SELECT count(*) FROM spine.shard WHERE epoch = 2"), WRITERS);
-	for (int i = 0; i < WRITERS; i++)
-		write_alone(&all.all[i], "later");
-	assert_int_equal(count_of(&all, "*", "later"), WRITERS);
+	assert_go_on(&all);
 	close_writers(&all);
 }
 
@@ -252,10 +263,7 @@ static void a_group_that_did_not_happen_is_known_by_each(void **state)
 
 	open_writers(&all, *state);
 	line_up(&all, "together");
-	run_sql(all.f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
-	postgres_group_end(all.group, &all.turn, GROUP_REFUSED);
-	while (lock_waits(&all) < 1)
-		sched_yield();
+	let_go_up_to_a_lock(&all);
 	end_session(&all, 0);
 	run_sql(all.f->sql, "COMMIT");
 	join_all(&all);
@@ -276,9 +284,7 @@ static void a_session_that_has_gone_before_takes_nobody_along(void **state)
 	line_up(&all, "together");
 	end_session(&all, 0);
 	let_go(&all);
-	for (int i = 0; i < WRITERS; i++)
-		assert_int_equal(all.all[i].status, i == 0 ? STORE_BUSY : STORE_OK);
-	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
+	assert_only(&all, 0, STORE_BUSY);
 	close_writers(&all);
 }
 
@@ -289,10 +295,7 @@ static void what_went_with_its_session_is_not_committed_without_it(void **state)
 
 	open_writers(&all, *state);
 	line_up(&all, "together");
-	run_sql(all.f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 4 FOR UPDATE");
-	postgres_group_end(all.group, &all.turn, GROUP_REFUSED);
-	while (lock_waits(&all) < 1)
-		sched_yield();
+	let_go_up_to_a_lock(&all);
 	assert_int_equal(shutdown(PQsocket(postgres_of(all.all[0].c)->session->db), SHUT_WR), 0);
 	run_sql(all.f->sql, "UPDATE spine.shard SET epoch = epoch + 1, owner = 'node-b' WHERE shard = 4; COMMIT");
 	join_all(&all);
@@ -320,11 +323,7 @@ static void a_statement_that_a_refused_group_was_to_prepare_is_prepared_again(vo
 	line_up(&all, "together");
 	run_sql(all.f->sql, "UPDATE spine.shard SET epoch = epoch + 1, owner = 'node-b' WHERE shard = 3");
 	let_go(&all);
-	for (int i = 0; i < WRITERS; i++) {
-		assert_int_equal(all.all[i].status, i == 3 ? STORE_BUSY : STORE_OK);
-		assert_false(store_is_failed(all.all[i].c));
-	}
-	assert_int_equal(count_of(&all, "*", "together"), WRITERS - 1);
+	assert_only(&all, 3, STORE_BUSY);
 	close_writers(&all);
 }
 
