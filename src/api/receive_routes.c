@@ -16,6 +16,7 @@
 #include "core/delivery/handoff_id.h"
 #include "engine/delivery/peek.h"
 #include "engine/delivery/receive.h"
+#include "engine/envelope/large_envelope.h"
 
 /* On the HTTP thread, after the commit: what was taken is read on the thread's own connection. */
 static void put_rows(struct call *call, struct json_writer *w, bool as_list)
@@ -43,11 +44,26 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 		json_end_array(w);
 }
 
+static bool is_large(const struct call *call)
+{
+	const struct receive *r = call_op(call);
+	size_t bytes = 0;
+
+	if (!r->with_envelope && !r->with_prompt)
+		return false;
+	for (size_t i = 0; i < r->count && !op_takes_long(bytes); i++)
+		bytes += envelope_weight(call->op->reader->conn, call->op->space, r->rows[i].envelope);
+	return op_takes_long(bytes);
+}
+
 static void encode_receive(struct call *call)
 {
 	const struct receive *r = call_op(call);
 	struct json_writer w;
 
+	call->leaves = call->may_leave && is_large(call);
+	if (call->leaves)
+		return;
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_key(&w, "handoffs");

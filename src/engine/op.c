@@ -310,9 +310,14 @@ bool op_is_too_much(struct op *op, size_t bytes)
 	return op->aside.is_wanted;
 }
 
+bool op_takes_long(size_t bytes)
+{
+	return bytes > READ_HERE_BYTES_MAX;
+}
+
 bool op_is_too_large(struct op *op, size_t bytes)
 {
-	op->aside.is_wanted = bytes > READ_HERE_BYTES_MAX && op_is_here(op);
+	op->aside.is_wanted = op_takes_long(bytes) && op_is_here(op);
 	return op->aside.is_wanted;
 }
 
@@ -375,8 +380,11 @@ static bool refuse_more(struct op *op)
 
 static void work_aside(struct op *op, struct engine_reader *reader)
 {
-	(void)reader;
+	struct engine_reader *own = op->reader;
+
+	op->reader = reader;
 	op->aside.work(op);
+	op->reader = own;
 	op->owner->post(op, op->aside.then);
 }
 

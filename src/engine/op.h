@@ -165,6 +165,8 @@ void engine_nudge(struct op *op);
 bool op_is_too_much(struct op *op, size_t bytes);
 /* The same for text that is only read and written into the answer. */
 bool op_is_too_large(struct op *op, size_t bytes);
+/* Is it so much text, to be read and written? Whoever asks may be on any thread. */
+bool op_takes_long(size_t bytes);
 /* The same where so many rows are to be looked at. Once it was true it stays so until the step is begun again. */
 bool op_is_too_long(struct op *op, size_t rows);
 /* Within read or prepare: is it the owner's thread that waits, and could a worker do it instead? Who cannot know how

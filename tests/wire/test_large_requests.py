@@ -51,6 +51,43 @@ def test_small_requests_do_not_wait_while_large_envelopes_are_packed(desk, besid
     assert slowest < max(one.seconds for one in large) / 3
 
 
+def long_history(desk, steps, **more):
+    """An envelope that is long without a memory; its id."""
+    history = [{"agent": "a", "action": f"did {number} " + "x" * 2000} for number in range(steps)]
+    return desk.ok("POST", "/v1/envelopes", {"from": "a", "target_agent": "b", "task_summary": "go on", "include_recent": 0, "execution_history": history,
+                                             "constraints": {"max_tokens": 1_000_000}, **more}, status=201)
+
+
+@pytest.mark.parametrize("how", ["prompt", "v1", "considered", "resolve", "mcp"])
+def test_small_requests_do_not_wait_while_large_envelopes_are_read(desk, beside, how):
+    ident = long_history(desk, 1000)["id"]
+    asked = {
+        "prompt": ("GET", f"/v1/envelopes/{ident}?format=prompt"),
+        "v1": ("GET", f"/v1/envelopes/{ident}?format=v1"),
+        "considered": ("GET", f"/v1/envelopes/{ident}/considered"),
+        "resolve": ("POST", f"/v1/envelopes/{ident}/resolve", {}),
+        "mcp": ("POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": f"spine://envelope/{ident}"}}),
+    }[how]
+    large = [beside(*asked) for _ in range(12)]
+    slowest = slowest_meanwhile(desk, large)
+    assert len({one.result(200).data for one in large}) == 1
+    assert slowest < max(one.seconds for one in large) / 2
+
+
+def test_a_large_envelope_is_sent_and_received_as_a_small_one(desk):
+    small, large = long_history(desk, 1), long_history(desk, 1000)
+    for packed in (small, large):
+        sent = desk.ok("POST", "/v1/handoffs", {"envelope_id": packed["id"]}, status=202)
+        again = desk.ok("POST", "/v1/handoffs", {"envelope_id": packed["id"]}, status=202)
+        assert again["id"] == sent["id"]
+    taken = desk.ok("POST", "/v1/agents/b/receive", {"max": 2, "format": "both"})["handoffs"]
+    assert [one["envelope"]["id"] for one in taken] == [small["id"], large["id"]]
+    for one, packed in zip(taken, (small, large)):
+        told = desk.call("GET", f"/v1/envelopes/{packed['id']}?format=prompt").data.decode()
+        assert one["prompt"] == told
+        assert one["envelope"]["digest"] == packed["digest"]
+
+
 def test_a_large_envelope_is_packed_and_can_be_verified(desk, with_long_memory):
     packed = desk.ok("POST", "/v1/envelopes", {"from": "a", "target_agent": "b", "task_summary": f"Read {with_long_memory}.",
                                                "constraints": {"max_tokens": 1_000_000}}, status=201)

@@ -232,6 +232,33 @@ static void keep(struct op *op, struct kept_reply *ret)
 	call_keep(&http_of(op)->call, ret);
 }
 
+static void encode_now(struct op *op)
+{
+	call_encode(&http_of(op)->call);
+}
+
+static void send_encoded(void *op)
+{
+	reply_send(http_of(op));
+}
+
+/* True: a worker writes the answer, and it is sent then. Where the workers have too much to do it is written here: what
+ * was committed is not refused. */
+static bool encodes_aside(struct call *call)
+{
+	call->may_leave = true;
+	call_encode(call);
+	call->may_leave = false;
+	if (!call->leaves)
+		return false;
+	call->leaves = false;
+	if (engine_aside(call->op, encode_now, send_encoded))
+		return true;
+	call->op->problem = (struct problem){0};
+	call_encode(call);
+	return false;
+}
+
 static void finish(struct op *op)
 {
 	struct http_call *http = http_of(op);
@@ -249,8 +276,9 @@ static void finish(struct op *op)
 	}
 	if (op->problem.code == P_OK && op->is_replayed)
 		call_put_kept(call);
-	else if (op->problem.code == P_OK && call->reply.len == 0 && !http_req_is_gone(http->req))
-		call_encode(call);
+	else if (op->problem.code == P_OK && call->reply.len == 0 && !http_req_is_gone(http->req) &&
+		 encodes_aside(call))
+		return;
 	reply_send(http);
 }
 

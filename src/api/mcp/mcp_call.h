@@ -71,6 +71,7 @@ struct mcp_call {
 	struct buf out;
 	bool is_stream;			/* the reply has begun, as events */
 
+	bool is_encoded;		/* call.reply is written: a worker did it */
 	void (*done)(struct mcp_call *m);	/* when the operation is over, with its answer or its problem */
 
 	/* Of a tool. */

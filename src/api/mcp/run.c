@@ -139,7 +139,16 @@ static void keep(struct op *op, struct kept_reply *ret)
 	call->shows = shows;
 }
 
-static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, NULL};
+/* The answer as JSON, which the tool's or the resource's own text is made of. */
+static void encode(struct op *op)
+{
+	struct mcp_call *m = call_of(op);
+
+	mcp_encode(m);
+	m->is_encoded = true;
+}
+
+static const struct op_owner owner = {post, finish, is_gone, keep, wait_for, encode};
 
 /* --- Making and running --- */
 
@@ -164,6 +173,7 @@ bool mcp_make(struct mcp_call *m, const struct description *d)
 	call->shows = NULL;
 	call->body = (struct json){.type = JSON_OBJECT};
 	m->calls = d;
+	m->is_encoded = false;
 	problem = &call->op->problem;
 	if (scope_check(d, m->access, problem) != P_OK || caller_read(call) != P_OK)
 		return false;
@@ -212,6 +222,8 @@ void mcp_run(struct mcp_call *m, void (*done)(struct mcp_call *m))
 
 void mcp_encode(struct mcp_call *m)
 {
+	if (m->is_encoded)
+		return;
 	if (m->call.op->is_replayed)
 		call_put_kept(&m->call);
 	else

@@ -3,6 +3,7 @@
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
 #include "engine/access/party.h"
+#include "engine/envelope/large_envelope.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
@@ -89,8 +90,11 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	struct publish *p = (struct publish *)op;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code = party_check_envelope(op, c, p->order.envelope, "envelope_id");
+	enum problem_code code;
 
+	if (envelope_is_large(op, c, p->order.envelope))
+		return P_OK;
+	code = party_check_envelope(op, c, p->order.envelope, "envelope_id");
 	if (code == P_OK)
 		code = unpack_find(c, op->space, p->order.envelope, "envelope_id", op->arena, &row, &op->problem);
 	if (code == P_OK)

@@ -6,6 +6,7 @@
 #include "engine/access/party.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/engine.h"
+#include "engine/envelope/large_envelope.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
 
@@ -92,6 +93,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		code = go_on(op, c, s);
 	} else if (s->pack) {
 		return prepare_pack(op, c, s);
+	} else if (envelope_is_large(op, c, s->order.envelope)) {
+		return P_OK;
 	} else {
 		code = send_find_envelope(op, c, &s->order, &e);
 		if (code == P_OK) {

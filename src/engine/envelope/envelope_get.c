@@ -2,6 +2,7 @@
 
 #include "engine/access/party.h"
 #include "engine/envelope/hidden.h"
+#include "engine/envelope/large_envelope.h"
 
 enum { RECEIPTS_MAX = 10000 };
 
@@ -15,8 +16,11 @@ static enum problem_code find(struct op *op, struct store_conn *c, uint64_t num,
 static enum problem_code read_envelope(struct op *op, struct store_conn *c)
 {
 	struct envelope_get *g = (struct envelope_get *)op;
-	enum problem_code code = find(op, c, g->num, &g->envelope);
+	enum problem_code code;
 
+	if (envelope_is_large(op, c, g->num))
+		return P_OK;
+	code = find(op, c, g->num, &g->envelope);
 	if (code == P_OK && g->format == ENVELOPE_AS_JSON)
 		code = since_results(c, op->space, &g->envelope, op->now_ms, op->arena, &g->results, &g->result_count,
 				     &op->problem);
@@ -90,7 +94,8 @@ const struct op_kind envelope_receipts_kind = {
 	.read = read_receipts,
 };
 const struct op_kind envelope_considered_kind = {
-	.name = "envelope_considered", .size = sizeof(struct envelope_considered), .read = read_considered,
+	.name = "envelope_considered", .size = sizeof(struct envelope_considered), .flags = OP_ASIDE,
+	.read = read_considered,
 };
 const struct op_kind envelope_diff_kind = {
 	.name = "envelope_diff", .size = sizeof(struct envelope_diff), .flags = OP_ASIDE, .read = read_diff,

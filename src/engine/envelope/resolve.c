@@ -3,6 +3,7 @@
 #include "core/envelope/unpack.h"
 #include "core/watch/event.h"
 #include "engine/access/party.h"
+#include "engine/envelope/large_envelope.h"
 
 /* What is not there in full: first what was left out, then what was missed. False for what is no memory. */
 static bool absent_id(const struct envelope *e, size_t i, struct memory_id *ret)
@@ -56,8 +57,11 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct resolve *r = (struct resolve *)op;
 	struct envelope e;
-	enum problem_code code = party_check_envelope(op, c, r->num, "id");
+	enum problem_code code;
 
+	if (envelope_is_large(op, c, r->num))
+		return P_OK;
+	code = party_check_envelope(op, c, r->num, "id");
 	if (code == P_OK)
 		code = unpack(c, op->space, r->num, "id", op->arena, &e, &op->problem);
 	if (code != P_OK)
