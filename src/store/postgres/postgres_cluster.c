@@ -50,6 +50,15 @@ static enum store_status lost(struct store_cluster *c)
 	return STORE_BUSY;
 }
 
+/* It is committed, and the wait for a standby was ended. */
+static enum store_status unheld(struct store_cluster *c)
+{
+	snprintf(c->error, sizeof(c->error), "no standby has the renewal, because the wait for one was ended");
+	postgres_session_close(c->session);
+	c->session = NULL;
+	return STORE_BUSY;
+}
+
 static bool listens(struct store_cluster *c)
 {
 	PGresult *result = postgres_ask(c->session->db, "LISTEN spine", 0, NULL, CLUSTER_ANSWER_MAX_MS);
@@ -223,6 +232,7 @@ static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
 	};
 	bool is_sent = PQenterPipelineMode(db);
 
+	c->session->has_warned = false;
 	snprintf(offset, sizeof(offset), "%lld", (long long)clock_offset_ms);
 	for (int i = 0; is_sent && i < QUESTIONS; i++)
 		is_sent = PQsendQueryParams(db, questions[i].sql, questions[i].parameters, NULL, values, NULL,
@@ -262,10 +272,12 @@ static enum store_status read_answers(struct store_cluster *c, struct arena *are
 	}
 	if (status != STORE_OK)
 		return status;
-	/* It is committed with this. */
+	/* It is committed with this; a failover may take it back where no standby has it. */
 	result = next_result(c);
 	if (PQresultStatus(result) != PGRES_PIPELINE_SYNC || !PQexitPipelineMode(c->session->db))
 		status = lost(c);
+	else if (c->session->has_warned)
+		status = unheld(c);
 	PQclear(result);
 	return status;
 }
