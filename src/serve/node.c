@@ -111,6 +111,7 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	n->shared = config->shared;
 	n->log = config->shared->log;
 	n->jobs_end = &n->jobs;
+	n->has_lost = true;
 	n->api = (struct cluster_node_api){
 		.ctx = n, .find = node_find, .hold = node_hold, .release = node_release,
 		.shards_with_spaces = node_shards_with_spaces, .read_shard = node_read_shard,

@@ -145,6 +145,7 @@ static void take_view(struct node *n, struct node_view *v, const struct cluster_
 			db_clock_restart(&n->clock);
 	} else {
 		lease_renewed(&n->lease, v->asked_ns);
+		n->has_lost = false;
 		atomic_store(&n->lease_until_ns, n->lease.asked_ns + (LEASE_MS - LEASE_RESERVE_MS) * NODE_MS_NS);
 	}
 	cut_gone(n, before, v);

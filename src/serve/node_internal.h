@@ -109,7 +109,9 @@ struct node {
 	struct node_standbys *standbys;	/* NULL: never asked for */
 	struct node_part *lingering;	/* given or lost, but still used by requests */
 	struct node_job *jobs, **jobs_end;
-	uint64_t losses;		/* how often everything was lost */
+	uint64_t losses;		/* grows whenever everything is lost: what was begun before counts no more */
+	uint64_t leases_lost;		/* how often the lease passed from held to not held */
+	bool has_lost;			/* it is not held since, or was never */
 	uint64_t opened;		/* how many parts were */
 	bool is_started, is_leaving, is_stopping;
 	pthread_t workers[NODE_JOBS];
@@ -137,7 +139,7 @@ void *node_jobs_main(void *node);
 void node_begin_open(struct node *n, int shard);
 /* is_lost: somebody else has it, or may have. */
 void node_begin_close(struct node *n, int shard, bool is_lost);
-/* Everything is lost, what is being opened included. */
+/* The lease is over, or of no use: everything is lost, what is being opened included. May be said again and again. */
 void node_lose_all(struct node *n);
 /* Those who wait go on. */
 void node_go_on(struct node *n, struct node_shard *s, bool is_open);

@@ -15,7 +15,8 @@ import server
 import stores
 from api import wait_until
 from cluster import (
-    NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, receiver, send, space_of, store, wait_for_each_other, waiting_at,
+    NEEDS_POSTGRES, Node, Waiting, contents, figure, log_of, pack, receiver, send, space_of, store, wait_for_each_other,
+    waiting_at,
 )
 from mcp import LEGACY, MODERN, Mcp, Stream
 
@@ -323,12 +324,15 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
     assert told.json["reason"] == "no_database", told
     wait_until(lambda: node.ask("GET", "/readyz").json["reason"] == "no_lease", "its lease is over")
+    lost = "spine_cluster_leases_lost_total"
+    wait_until(lambda: figure(node, lost) == 1, "its lease is lost")
     answer = node.ask("GET", "/v1/memories", space="here")
     assert answer.status == 503 and answer.json["code"] == "no_owner" and answer.headers["Retry-After"] == "1", answer
     assert node.ask("GET", "/healthz").status == 200
     postgres.run(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     assert contents(node, "here") == ["kept"]
     assert node.ask("GET", "/readyz").status == 200
+    assert figure(node, lost) == 1, "it was lost once, however long the database was away"
     assert any(line["msg"] == "the database answers again" for line in log_of(node))
     assert node.server.terminate() == 0
 
