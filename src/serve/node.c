@@ -125,7 +125,9 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	set_shared(n);
 	for (int i = 0; i < SHARDS; i++)
 		n->shards[i].best = n->shards[i].owner = -1;
-	self = (struct cluster_self){str_of(n->id), str_of(config->url), STR(SPINE_VERSION), PROTOCOL_NOW};
+	self = (struct cluster_self){
+		str_of(n->id), str_of(config->url), STR(SPINE_VERSION), PROTOCOL_NOW, node_on_silence, n,
+	};
 	n->cluster = store_cluster_open(config->address, &self, error);
 	if (n->cluster && node_past_read(config->shared->config->data_dir, past))
 		store_cluster_retire(n->cluster, str_of(past));

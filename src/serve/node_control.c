@@ -274,6 +274,23 @@ static void tell_reached(struct node *n, bool is_reached)
 			  LOG_STR("error", store_cluster_error(n->cluster)));
 }
 
+void node_on_silence(void *node)
+{
+	tell_reached(node, false);
+}
+
+/* To whoever looks at the database it is well. */
+static void tell_standby(struct node *n)
+{
+	bool is_missing = store_cluster_lacks_standby(n->cluster);
+
+	if (is_missing && !n->lacks_standby)
+		log_write(n->log, LOG_WARN, "a synchronous standby of the database is missing: nothing is served "
+			  "until there is one, or the database is told to go on without",
+			  LOG_STR("error", store_cluster_error(n->cluster)));
+	n->lacks_standby = is_missing;
+}
+
 /* The database is away: at the end of the lease nothing is this node's any more. */
 static void pass_time(struct node *n)
 {
@@ -329,6 +346,7 @@ static int64_t look(struct node *n)
 	leave_if_asked(n);
 	v = renew(n, &status);
 	tell_reached(n, v != NULL);
+	tell_standby(n);
 	if (v == NULL) {
 		pass_time(n);
 		return FAILED_MS;

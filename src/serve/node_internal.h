@@ -87,7 +87,8 @@ struct node {
 	struct part *own;		/* about no space */
 	struct db_clock clock;
 	_Atomic int64_t lease_until_ns;	/* when answers from memory must not leave any more */
-	_Atomic bool is_unreachable;	/* the database did not answer the last time; the log says so */
+	_Atomic bool is_unreachable;	/* the database did not answer the last time, or keeps a renewal waiting; the
+					 * log says so */
 	_Atomic bool is_too_old;	/* for the database; the log says so */
 
 	/* The control thread's own. */
@@ -96,7 +97,7 @@ struct node {
 	int64_t keys_version;
 	struct lease lease;
 	int64_t standbys_next_ns;	/* when they are asked for again */
-	bool is_doubtful, has_twin;	/* the log says so */
+	bool is_doubtful, has_twin, lacks_standby;	/* the log says so */
 	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
 	pthread_t control;
@@ -127,6 +128,8 @@ bool node_has_lease(const struct node *n);
 /* --- node_control.c --- */
 
 void *node_control_main(void *node);
+/* Within a renewal: the database keeps it waiting. */
+void node_on_silence(void *node);
 /* Before the thread runs: the first renewal. */
 bool node_join(struct node *n, struct buf *error);
 /* NULL-safe. */

@@ -28,6 +28,9 @@ struct cluster_self {
 	struct str url;			/* where the other nodes reach it */
 	struct str version;
 	int64_t protocol;		/* what it knows, as a number; core/cluster/protocol.h */
+	/* Within a renewal, as soon as readers are not kept waiting any longer for the database. May be NULL. */
+	void (*on_silence)(void *ctx);
+	void *ctx;
 };
 
 struct cluster_node_row {
@@ -89,6 +92,8 @@ void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms
  * database may not see them; STORE_BUSY: not known just now. */
 enum store_status store_cluster_standbys(struct store_cluster *c, struct arena *arena,
 					 struct cluster_standby_row ret[STORE_STANDBYS_MAX], size_t *ret_count);
+/* Did the last renewal wait for a synchronous standby that is not there? The error names it. */
+bool store_cluster_lacks_standby(const struct store_cluster *c);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_cluster_error(const struct store_cluster *c);
 /* NULL-safe. The row stays; see store_cluster_remove. */

@@ -343,6 +343,11 @@ def test_a_database_that_stands_still_keeps_nobody_waiting_past_the_lease(join, 
     store(node, "here", "kept")
     with postgres.frozen():
         until = time.monotonic() + 8  # the lease of five seconds ends meanwhile
+        told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
+        # Before the lease is over: a load balancer that asks need not go on with it.
+        assert told.json["reason"] == "no_database", told
+        (line,) = [line for line in log_of(node) if line["msg"].startswith("the database does not answer")]
+        assert line["error"] == "no answer for 1500 ms", line
         while time.monotonic() < until:
             began = time.monotonic()
             answer = node.ask("GET", "/v1/memories?page_size=7", space="here")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from api import wait_until
-from cluster import NEEDS_POSTGRES, Waiting, contents, store
+from cluster import NEEDS_POSTGRES, Waiting, contents, log_of, store
 
 pytestmark = NEEDS_POSTGRES
 
@@ -69,6 +69,19 @@ def test_nothing_that_is_concluded_from_a_commit_counts_before_a_standby_has_it(
     waiting.result()
     store(node, "here", "alone", headers={"Idempotency-Key": "alone"})
     assert contents(node, "here") == ["alone", "before"]
+
+
+def test_a_standby_that_is_missing_is_named_and_nothing_is_served_meanwhile(join, postgres, alone):
+    """Renewals are commits, too. Who looks at the database alone finds nothing wrong with it."""
+    node = join()
+    store(node, "here", "before")
+    with alone():
+        wait_until(lambda: node.ask("GET", "/readyz").json.get("reason") == "no_lease", "its lease is over")
+        (line,) = wait_until(lambda: [line for line in log_of(node) if "synchronous standby" in line["msg"]], "it is named")
+        assert line["error"] == "commits wait for a standby that is not there; synchronous_standby_names is nobody", line
+        assert node.ask("GET", "/v1/memories", space="here").status == 503
+    assert contents(node, "here") == ["before"]
+    assert len([line for line in log_of(node) if "synchronous standby" in line["msg"]]) == 1
 
 
 def test_a_lease_whose_renewal_no_standby_has_is_none(join, postgres, alone):

@@ -20,13 +20,22 @@ struct store_cluster {
 	char protocol[24], schema[12];
 	struct postgres_session *session;	/* NULL: it broke */
 	struct postgres_pool *pool;		/* is told whether the database answers */
+	void (*on_silence)(void *ctx);
+	void *ctx;
 	bool is_leaving;
+	bool has_asked;			/* the renewal had a session */
+	bool lacks_standby;
 	char error[256];
 };
 
 const char *store_cluster_error(const struct store_cluster *c)
 {
 	return c->error;
+}
+
+bool store_cluster_lacks_standby(const struct store_cluster *c)
+{
+	return c->lacks_standby;
 }
 
 static char *copy(struct str text)
@@ -240,6 +249,14 @@ static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
 	return is_sent && PQpipelineSync(db);
 }
 
+static void be_silent(struct store_cluster *c)
+{
+	postgres_pool_set_silent(c->pool, true);
+	snprintf(c->error, sizeof(c->error), "no answer for %d ms", SILENT_MS);
+	if (c->on_silence)
+		c->on_silence(c->ctx);
+}
+
 /* The next result; what ends it is taken off, too. Owned, may be NULL. */
 static PGresult *next_result(struct store_cluster *c)
 {
@@ -248,7 +265,7 @@ static PGresult *next_result(struct store_cluster *c)
 	PGresult *result;
 
 	if (!is_there) {
-		postgres_pool_set_silent(c->pool, true);
+		be_silent(c);
 		is_there = postgres_wait(db, CLUSTER_ANSWER_MAX_MS - SILENT_MS);
 	}
 	result = is_there ? PQgetResult(db) : NULL;
@@ -288,6 +305,7 @@ static enum store_status renew_once(struct store_cluster *c, int64_t clock_offse
 	struct cluster_view view = {0};
 	enum store_status status = ready(c);
 
+	c->has_asked = status == STORE_OK;
 	if (status == STORE_OK && !send_questions(c, clock_offset_ms))
 		status = lost(c);
 	if (status == STORE_OK)
@@ -302,14 +320,39 @@ static enum store_status renew_once(struct store_cluster *c, int64_t clock_offse
 	return status;
 }
 
+/* A commit that waits for a standby looks like a database that stands still. It goes on waiting when its client has
+ * gone, and another session can see it. */
+static bool waits_for_standby(struct store_cluster *c)
+{
+	static const char sql[] =
+		"SELECT current_setting('synchronous_standby_names') FROM pg_stat_activity "
+		"WHERE usename = current_user AND datname = current_database() AND wait_event = 'SyncRep' "
+		"AND state_change < clock_timestamp() - interval '1 second' LIMIT 1";
+	PGresult *result;
+
+	if (ready(c) != STORE_OK)
+		return false;
+	result = postgres_ask(c->session->db, sql, 0, NULL, CLUSTER_ANSWER_MAX_MS);
+	c->lacks_standby = PQntuples(result) == 1;
+	if (c->lacks_standby)
+		snprintf(c->error, sizeof(c->error), "commits wait for a standby that is not there; "
+			 "synchronous_standby_names is %.120s", PQgetvalue(result, 0, 0));
+	else if (!postgres_is_good(result))
+		refused(c, result);
+	PQclear(result);
+	return c->lacks_standby;
+}
+
 /* A session that has broken since the last time is replaced at once: the lease goes on. */
 enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
 				      struct cluster_view *ret)
 {
 	bool may_be_broken = c->session;
-	enum store_status status = renew_once(c, clock_offset_ms, arena, ret);
+	enum store_status status;
 
-	if (status == STORE_BUSY && may_be_broken)
+	c->lacks_standby = false;
+	status = renew_once(c, clock_offset_ms, arena, ret);
+	if (status == STORE_BUSY && c->has_asked && !waits_for_standby(c) && may_be_broken)
 		status = renew_once(c, clock_offset_ms, arena, ret);
 	if (status == STORE_OK)
 		postgres_pool_set_silent(c->pool, false);
@@ -469,6 +512,8 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
 	c->id = copy(self->id);
 	c->node_url = copy(self->url);
 	c->version = copy(self->version);
+	c->on_silence = self->on_silence;
+	c->ctx = self->ctx;
 	snprintf(c->protocol, sizeof(c->protocol), "%lld", (long long)self->protocol);
 	snprintf(c->schema, sizeof(c->schema), "%d", POSTGRES_SCHEMA_NOW);
 	if (has_schema(c, error) && connect_now(c, error))
