@@ -96,6 +96,7 @@ static void set_shared(struct node *n)
 	shared->clock = (struct part_clock){
 		.now_ms = db_clock_now_ms, .offset_ms = db_clock_offset_ms, .ctx = &n->clock,
 	};
+	shared->spread = (struct engine_spread){node_spread_keys, n};
 	shared->node = &n->api;
 	shared->lease_until_ns = &n->lease_until_ns;
 	shared->cache_bytes /= PARTS;
@@ -218,6 +219,7 @@ void node_stop(struct node *n)
 		for (int i = 0; i < NODE_JOBS; i++)
 			pthread_join(n->workers[i], NULL);
 	}
+	node_end_spread(n);
 	if (n->own)
 		part_drain(n->own);
 	/* What is open yet is fenced from here on. */

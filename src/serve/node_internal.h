@@ -51,6 +51,15 @@ struct node_waiter {
 	bool is_open;
 };
 
+/* Somebody who has changed keys, and waits until that holds everywhere. */
+struct node_spread {
+	struct node_spread *next;
+	int64_t since_ns;		/* CLOCK_BOOTTIME; it was committed before */
+	int64_t version;		/* of the keys, not before it; below 0: no renewal was asked for since */
+	void (*then)(void *arg);
+	void *arg;
+};
+
 struct node_shard {
 	enum node_shard_state state;
 	struct node_part *part;
@@ -97,7 +106,7 @@ struct node {
 	int64_t keys_version;
 	struct lease lease;
 	int64_t standbys_next_ns;	/* when they are asked for again */
-	bool is_doubtful, has_twin, lacks_standby;	/* the log says so */
+	bool is_doubtful, has_twin, lacks_standby, lacks_keys;	/* the log says so */
 	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
 	pthread_t control;
@@ -110,6 +119,7 @@ struct node {
 	struct node_standbys *standbys;	/* NULL: never asked for */
 	struct node_part *lingering;	/* given or lost, but still used by requests */
 	struct node_job *jobs, **jobs_end;
+	struct node_spread *spreads;
 	uint64_t losses;		/* grows whenever everything is lost: what was begun before counts no more */
 	uint64_t leases_lost;		/* how often the lease passed from held to not held */
 	bool has_lost;			/* it is not held since, or was never */
@@ -150,6 +160,18 @@ void node_go_on(struct node *n, struct node_shard *s, bool is_open);
 void node_end_lingering(struct node *n);
 /* When no thread runs any more. */
 void node_free_parts(struct node *n);
+
+/* --- node_keys.c --- */
+
+/* On the control thread, without the lock: the keys are those of that version, or later ones. False: they cannot be
+ * read. *ret_is_new: they were not before. */
+bool node_read_keys(struct node *n, int64_t version, bool *ret_is_new);
+/* struct engine_spread; any thread. */
+void node_spread_keys(void *node, void (*then)(void *arg), void *arg);
+/* With the lock held. v: how everything is by now; NULL: not known. */
+void node_look_at_spreads(struct node *n, const struct node_view *v);
+/* When the control thread has ended: nobody waits any more. */
+void node_end_spread(struct node *n);
 
 /* --- node_standbys.c --- */
 

@@ -41,6 +41,7 @@ struct cluster_node_row {
 	int64_t lease_left_ms;		/* 0: it has ended */
 	int64_t started_at_ms;		/* by the database's clock */
 	int64_t clock_offset_ms;	/* what the node said last */
+	int64_t keys_version;		/* the same: it goes by the keys of that version, or of a later one */
 };
 
 struct cluster_shard_row {
@@ -76,6 +77,8 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
  * meanwhile (view.needs) gets no lease. STORE_BUSY: nothing is known, it may work later. */
 enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
 				      struct cluster_view *ret);
+/* From the next renewal on the others hear that this node goes by the keys of that version. */
+void store_cluster_know_keys(struct store_cluster *c, int64_t version);
 /* The shard is nobody's, and its epoch is raised: what its writer here still does is refused. Waits for what it has
  * under way. STORE_NOT_FOUND: it was not ours. */
 enum store_status store_cluster_give(struct store_cluster *c, int shard);

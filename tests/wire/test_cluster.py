@@ -189,28 +189,6 @@ def test_a_node_that_joins_takes_its_part(join):
     assert all(contents(second, space) == ["kept"] for space in spaces)
 
 
-def test_keys_hold_everywhere_and_end_everywhere(three):
-    first, second, third = three
-    root = first.insist("POST", "/v1/keys", {"name": "root"}, 201).json["key"]
-    wait_until(lambda: third.ask("GET", "/v1/memories", space="x").status == 401, "all need keys")
-    wait_until(lambda: second.ask("GET", "/v1/memories", space="x").status == 401, "all need keys")
-    wait_until(lambda: third.ask("GET", "/v1/memories", key=root, space="x").status == 200, "the first key is known")
-    space = space_of(third, three, root)
-    made = second.insist("POST", "/v1/keys", {"name": "reader", "scopes": ["read"], "space": space}, 201, key=root).json
-    wait_until(lambda: first.ask("GET", "/v1/memories", key=made["key"], space=space).status == 200, "known at the first")
-    refused = first.ask("POST", "/v1/memories", {"content": "x"}, made["key"], space)
-    assert refused.status == 403, refused
-    connection = http.client.HTTPConnection(*second.address, timeout=60)
-    wait_until(lambda: second.ask("GET", "/v1/memories", key=made["key"], space=space).status == 200, "known at the second")
-    connection.request("GET", "/v1/events", headers={"Spine-Space": space, "Authorization": f"Bearer {made['key']}"})
-    stream = connection.getresponse()
-    assert stream.status == 200
-    first.insist("POST", f"/v1/keys/{made['id']}/revoke", {"reason": "over"}, key=root)
-    text = stream.read().decode()
-    assert "event: problem" in text and "unauthorized" in text, text
-    wait_until(lambda: third.ask("GET", "/v1/memories", key=made["key"], space=space).status == 401, "ended at the third")
-
-
 def test_who_is_no_node_cannot_say_that_it_passes_something_on(three):
     for value in ("x", "node-1 1 - 00", f"{three[0].id} 1700000000000 - {'0' * 64}"):
         answer = three[1].ask("GET", "/v1/memories", space="x", reads=True)

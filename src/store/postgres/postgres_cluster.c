@@ -17,7 +17,7 @@ enum { SILENT_MS = 1500 };
 struct store_cluster {
 	char *url;
 	char *id, *node_url, *version;
-	char protocol[24], schema[12];
+	char protocol[24], schema[12], keys[24];
 	struct postgres_session *session;	/* NULL: it broke */
 	struct postgres_pool *pool;		/* is told whether the database answers */
 	void (*on_silence)(void *ctx);
@@ -173,7 +173,7 @@ static void read_nodes(const PGresult *r, struct arena *arena, struct cluster_vi
 			.version = str_at(r, i, 2, arena), .is_live = left_ms > 0,
 			.lease_left_ms = left_ms > 0 ? left_ms : 0, .is_leaving = *PQgetvalue(r, i, 4) == 't',
 			.started_at_ms = int_of(r, i, 5), .clock_offset_ms = int_of(r, i, 6),
-			.protocol = int_of(r, i, 7),
+			.protocol = int_of(r, i, 7), .keys_version = int_of(r, i, 8),
 		};
 	}
 }
@@ -221,11 +221,11 @@ static const struct question {
 } questions[] = {
 	{"SELECT pg_advisory_xact_lock_shared(1297305678, -2)", 0, ignore_answer},
 	{"SELECT oldest_name FROM version WHERE oldest > $1", 1, read_needs},
-	{"SELECT renew($2, $3, $4, $5, $6, $7) FROM version WHERE oldest <= $1", 7, ignore_answer},
+	{"SELECT renew($2, $3, $4, $5, $6, $7, $8) FROM version WHERE oldest <= $1", 8, ignore_answer},
 	{"SELECT s.shard, s.epoch, s.owner, EXISTS (SELECT FROM space p WHERE p.shard = s.shard) FROM shard s "
 	 "WHERE s.shard BETWEEN 0 AND 63", 0, read_shards},
-	{"SELECT id, url, version, lease_until - now_ms(), is_leaving, started_at, clock_offset, protocol "
-	 "FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", 0, read_nodes},
+	{"SELECT id, url, version, lease_until - now_ms(), is_leaving, started_at, clock_offset, protocol, "
+	 "keys_version FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", 0, read_nodes},
 	{"SELECT now_ms(), m.version, encode(c.secret, 'hex') FROM cluster c, access_mode m WHERE m.shard = 0", 0,
 	 read_cluster},
 };
@@ -238,6 +238,7 @@ static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
 	char offset[24];
 	const char *const values[] = {
 		c->schema, c->id, c->node_url, c->version, c->protocol, c->is_leaving ? "t" : "f", offset,
+		c->keys,
 	};
 	bool is_sent = PQenterPipelineMode(db);
 
@@ -357,6 +358,11 @@ enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_off
 	if (status == STORE_OK)
 		postgres_pool_set_silent(c->pool, false);
 	return status;
+}
+
+void store_cluster_know_keys(struct store_cluster *c, int64_t version)
+{
+	snprintf(c->keys, sizeof(c->keys), "%lld", (long long)version);
 }
 
 /* --- Coming and going --- */
@@ -516,6 +522,7 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
 	c->ctx = self->ctx;
 	snprintf(c->protocol, sizeof(c->protocol), "%lld", (long long)self->protocol);
 	snprintf(c->schema, sizeof(c->schema), "%d", POSTGRES_SCHEMA_NOW);
+	store_cluster_know_keys(c, 0);
 	if (has_schema(c, error) && connect_now(c, error))
 		return c;
 	store_cluster_close(c);
