@@ -87,7 +87,7 @@ static inline void temp_postgres_break(struct temp_postgres *f)
 static inline struct store_cluster *temp_node_open(struct temp_postgres *f, const char *id)
 {
 	char url[64];
-	struct cluster_self self = {str_of(id), {url, 0}, STR("1.0"), 3};
+	struct cluster_self self = {.id = str_of(id), .url = {url, 0}, .version = STR("1.0"), .protocol = 3};
 	struct store_cluster *c;
 
 	self.url.n = (size_t)snprintf(url, sizeof(url), "http://%s", id);

@@ -34,6 +34,14 @@ struct waiting;
 struct watch;
 struct workers;
 
+/* Other servers have the same keys. */
+struct engine_spread {
+	/* On the writer's thread, after a commit. When each of them goes by the keys as they were committed, or serves
+	 * nothing any more, then(arg) is called, once, on any thread. NULL: there are none. */
+	void (*wait)(void *ctx, void (*then)(void *arg), void *arg);
+	void *ctx;
+};
+
 struct engine_config {
 	const char *data_dir;		/* address of the store; borrowed */
 	const struct log *log;		/* borrowed */
@@ -49,6 +57,7 @@ struct engine_config {
 	struct space_keep keep;		/* of spaces that do not say it themselves; 0: for ever */
 	bool is_stepped;		/* no threads: engine_step runs it */
 	struct keyring *keyring;	/* shared with other engines; borrowed. NULL: it has its own */
+	struct engine_spread spread;
 	/* The clock. It is not asked before begin_clock, which is called once, with the newest time in the store (0:
 	 * none): it says nothing less. Without clock_offset_ms it does not differ from the machine's. Both are
 	 * optional. */

@@ -1,6 +1,7 @@
 /* The way of an operation, step by step; see op.h for the picture. */
 #include "engine/op.h"
 
+#include "engine/access/keyring.h"
 #include "engine/damage.h"
 #include "engine/engine.h"
 #include "engine/indexer.h"
@@ -238,6 +239,20 @@ static void prepare_again(struct op *op)
 	op->owner->post(op, op_finish);
 }
 
+static void keys_are_spread(void *arg)
+{
+	struct op *op = arg;
+
+	op->owner->post(op, op_finish);
+}
+
+/* Also what is only answered again: nobody knows whether the first answer has come this far. */
+static bool is_to_spread(const struct op *op)
+{
+	return (op->kind->flags & OP_KEYS) && op->problem.code == P_OK && op->engine->config.spread.wait &&
+	       keyring_needs_key(op->engine->keyring);
+}
+
 /* On the writer's thread, after the commit. */
 static void job_done(struct writer_job *job, enum store_status status)
 {
@@ -267,7 +282,10 @@ static void job_done(struct writer_job *job, enum store_status status)
 		if (op->kind->done)
 			op->kind->done(op);
 	}
-	op->owner->post(op, op_finish);
+	if (is_to_spread(op))
+		op->engine->config.spread.wait(op->engine->config.spread.ctx, keys_are_spread, op);
+	else
+		op->owner->post(op, op_finish);
 }
 
 /* From a successful submit on the operation is the writer's: nothing here may look at it any more. */

@@ -41,6 +41,7 @@ enum op_flags {
 	OP_ADDS_AGENTS = 1 << 8,
 	OP_ADDS = OP_ADDS_MEMORIES | OP_ADDS_BYTES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS,
 	OP_MAY_ADD_NOTHING = 1 << 9,	/* of what it is said to add; only the run shows it */
+	OP_KEYS = 1 << 10,		/* changes keys: answered when that holds wherever they are (engine_spread) */
 	OP_CREATES = OP_TAKES_KEY | OP_MAKES_SPACE,
 };
 

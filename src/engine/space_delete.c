@@ -141,5 +141,6 @@ static void done(struct op *op)
 }
 
 const struct op_kind space_delete_kind = {
-	.name = "space_delete", .size = sizeof(struct space_delete), .flags = OP_NO_SPACE, .run = run, .done = done,
+	.name = "space_delete", .size = sizeof(struct space_delete), .flags = OP_NO_SPACE | OP_KEYS, .run = run,
+	.done = done,
 };

@@ -96,6 +96,7 @@ static void set_shared(struct node *n)
 	shared->clock = (struct part_clock){
 		.now_ms = db_clock_now_ms, .offset_ms = db_clock_offset_ms, .ctx = &n->clock,
 	};
+	shared->spread = (struct engine_spread){node_spread_keys, n};
 	shared->node = &n->api;
 	shared->lease_until_ns = &n->lease_until_ns;
 	shared->cache_bytes /= PARTS;
@@ -111,6 +112,7 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	n->shared = config->shared;
 	n->log = config->shared->log;
 	n->jobs_end = &n->jobs;
+	n->has_lost = true;
 	n->api = (struct cluster_node_api){
 		.ctx = n, .find = node_find, .hold = node_hold, .release = node_release,
 		.shards_with_spaces = node_shards_with_spaces, .read_shard = node_read_shard,
@@ -124,7 +126,9 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	set_shared(n);
 	for (int i = 0; i < SHARDS; i++)
 		n->shards[i].best = n->shards[i].owner = -1;
-	self = (struct cluster_self){str_of(n->id), str_of(config->url), STR(SPINE_VERSION), PROTOCOL_NOW};
+	self = (struct cluster_self){
+		str_of(n->id), str_of(config->url), STR(SPINE_VERSION), PROTOCOL_NOW, node_on_silence, n,
+	};
 	n->cluster = store_cluster_open(config->address, &self, error);
 	if (n->cluster && node_past_read(config->shared->config->data_dir, past))
 		store_cluster_retire(n->cluster, str_of(past));
@@ -215,6 +219,7 @@ void node_stop(struct node *n)
 		for (int i = 0; i < NODE_JOBS; i++)
 			pthread_join(n->workers[i], NULL);
 	}
+	node_end_spread(n);
 	if (n->own)
 		part_drain(n->own);
 	/* What is open yet is fenced from here on. */

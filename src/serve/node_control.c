@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "engine/access/keyring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +144,7 @@ static void take_view(struct node *n, struct node_view *v, const struct cluster_
 			db_clock_restart(&n->clock);
 	} else {
 		lease_renewed(&n->lease, v->asked_ns);
+		n->has_lost = false;
 		atomic_store(&n->lease_until_ns, n->lease.asked_ns + (LEASE_MS - LEASE_RESERVE_MS) * NODE_MS_NS);
 	}
 	cut_gone(n, before, v);
@@ -245,22 +245,6 @@ static void give_closed(struct node *n)
 	}
 }
 
-static void read_keys(struct node *n, int64_t version)
-{
-	struct buf error;
-
-	if (version == n->keys_version || n->shared->keyring == NULL)
-		return;
-	if (keyring_replace(n->shared->keyring, n->keys, db_clock_now_ms(&n->clock)) == STORE_OK) {
-		n->keys_version = version;
-		return;
-	}
-	buf_init(&error, 1024);
-	buf_puts(&error, store_error(n->keys));
-	log_write(n->log, LOG_WARN, "the keys cannot be read again", LOG_SLICE("error", buf_str(&error)));
-	buf_release(&error);
-}
-
 static void tell_reached(struct node *n, bool is_reached)
 {
 	if (is_reached != atomic_load(&n->is_unreachable))
@@ -273,6 +257,23 @@ static void tell_reached(struct node *n, bool is_reached)
 			  LOG_STR("error", store_cluster_error(n->cluster)));
 }
 
+void node_on_silence(void *node)
+{
+	tell_reached(node, false);
+}
+
+/* To whoever looks at the database it is well. */
+static void tell_standby(struct node *n)
+{
+	bool is_missing = store_cluster_lacks_standby(n->cluster);
+
+	if (is_missing && !n->lacks_standby)
+		log_write(n->log, LOG_WARN, "a synchronous standby of the database is missing: nothing is served "
+			  "until there is one, or the database is told to go on without",
+			  LOG_STR("error", store_cluster_error(n->cluster)));
+	n->lacks_standby = is_missing;
+}
+
 /* The database is away: at the end of the lease nothing is this node's any more. */
 static void pass_time(struct node *n)
 {
@@ -283,6 +284,16 @@ static void pass_time(struct node *n)
 	look_at_waiters(n);
 	node_end_lingering(n);
 	pthread_mutex_unlock(&n->lock);
+}
+
+/* Nothing is known of the others. Returns how long to sleep. */
+static int64_t be_blind(struct node *n)
+{
+	pthread_mutex_lock(&n->lock);
+	node_look_at_spreads(n, NULL);
+	pthread_mutex_unlock(&n->lock);
+	pass_time(n);
+	return FAILED_MS;
 }
 
 /* It has no lease any more, and owns nothing. What it does not know of the database it must not touch. */
@@ -323,24 +334,27 @@ static int64_t look(struct node *n)
 	enum store_status status;
 	struct cluster_node *nodes;
 	struct node_view *v;
-	int64_t version;
+	bool has_new_keys;
 
 	leave_if_asked(n);
 	v = renew(n, &status);
 	tell_reached(n, v != NULL);
-	if (v == NULL) {
-		pass_time(n);
-		return FAILED_MS;
-	}
+	tell_standby(n);
+	if (v == NULL)
+		return be_blind(n);
 	if (v->all.needs.p) {
 		be_too_old(n, v->all.needs);
 		node_free_view(v);
 		return LEASE_RENEW_MS;
 	}
 	atomic_store(&n->is_too_old, false);
+	/* First of all: while it has a lease it goes by all keys that were committed before that began. */
+	if (!node_read_keys(n, v->all.keys_version, &has_new_keys)) {
+		node_free_view(v);
+		return be_blind(n);
+	}
 	if (n->front)
 		cluster_front_set_secret(n->front, v->all.secret);
-	version = v->all.keys_version;
 	nodes = nodes_of(v);
 	pthread_mutex_lock(&n->lock);
 	take_view(n, v, nodes);
@@ -348,11 +362,12 @@ static int64_t look(struct node *n)
 		plan(n, nodes);
 	look_at_waiters(n);
 	node_end_lingering(n);
+	node_look_at_spreads(n, v);
 	pthread_mutex_unlock(&n->lock);
-	read_keys(n, version);
 	give_closed(n);
 	node_read_standbys(n);
-	return LEASE_RENEW_MS;
+	/* Somebody may wait to hear it. */
+	return has_new_keys ? 0 : LEASE_RENEW_MS;
 }
 
 bool node_join(struct node *n, struct buf *error)
@@ -360,6 +375,7 @@ bool node_join(struct node *n, struct buf *error)
 	look(n);
 	if (n->view && node_has_lease(n)) {
 		n->keys_version = n->view->all.keys_version;
+		store_cluster_know_keys(n->cluster, n->keys_version);
 		return true;
 	}
 	if (atomic_load(&n->is_too_old))

@@ -51,6 +51,15 @@ struct node_waiter {
 	bool is_open;
 };
 
+/* Somebody who has changed keys, and waits until that holds everywhere. */
+struct node_spread {
+	struct node_spread *next;
+	int64_t since_ns;		/* CLOCK_BOOTTIME; it was committed before */
+	int64_t version;		/* of the keys, not before it; below 0: no renewal was asked for since */
+	void (*then)(void *arg);
+	void *arg;
+};
+
 struct node_shard {
 	enum node_shard_state state;
 	struct node_part *part;
@@ -87,7 +96,8 @@ struct node {
 	struct part *own;		/* about no space */
 	struct db_clock clock;
 	_Atomic int64_t lease_until_ns;	/* when answers from memory must not leave any more */
-	_Atomic bool is_unreachable;	/* the database did not answer the last time; the log says so */
+	_Atomic bool is_unreachable;	/* the database did not answer the last time, or keeps a renewal waiting; the
+					 * log says so */
 	_Atomic bool is_too_old;	/* for the database; the log says so */
 
 	/* The control thread's own. */
@@ -96,7 +106,7 @@ struct node {
 	int64_t keys_version;
 	struct lease lease;
 	int64_t standbys_next_ns;	/* when they are asked for again */
-	bool is_doubtful, has_twin;	/* the log says so */
+	bool is_doubtful, has_twin, lacks_standby, lacks_keys;	/* the log says so */
 	char needs[32];			/* is_too_old: which version is old enough for the database */
 	bool has_left;
 	pthread_t control;
@@ -109,7 +119,10 @@ struct node {
 	struct node_standbys *standbys;	/* NULL: never asked for */
 	struct node_part *lingering;	/* given or lost, but still used by requests */
 	struct node_job *jobs, **jobs_end;
-	uint64_t losses;		/* how often everything was lost */
+	struct node_spread *spreads;
+	uint64_t losses;		/* grows whenever everything is lost: what was begun before counts no more */
+	uint64_t leases_lost;		/* how often the lease passed from held to not held */
+	bool has_lost;			/* it is not held since, or was never */
 	uint64_t opened;		/* how many parts were */
 	bool is_started, is_leaving, is_stopping;
 	pthread_t workers[NODE_JOBS];
@@ -125,6 +138,8 @@ bool node_has_lease(const struct node *n);
 /* --- node_control.c --- */
 
 void *node_control_main(void *node);
+/* Within a renewal: the database keeps it waiting. */
+void node_on_silence(void *node);
 /* Before the thread runs: the first renewal. */
 bool node_join(struct node *n, struct buf *error);
 /* NULL-safe. */
@@ -137,7 +152,7 @@ void *node_jobs_main(void *node);
 void node_begin_open(struct node *n, int shard);
 /* is_lost: somebody else has it, or may have. */
 void node_begin_close(struct node *n, int shard, bool is_lost);
-/* Everything is lost, what is being opened included. */
+/* The lease is over, or of no use: everything is lost, what is being opened included. May be said again and again. */
 void node_lose_all(struct node *n);
 /* Those who wait go on. */
 void node_go_on(struct node *n, struct node_shard *s, bool is_open);
@@ -145,6 +160,18 @@ void node_go_on(struct node *n, struct node_shard *s, bool is_open);
 void node_end_lingering(struct node *n);
 /* When no thread runs any more. */
 void node_free_parts(struct node *n);
+
+/* --- node_keys.c --- */
+
+/* On the control thread, without the lock: the keys are those of that version, or later ones. False: they cannot be
+ * read. *ret_is_new: they were not before. */
+bool node_read_keys(struct node *n, int64_t version, bool *ret_is_new);
+/* struct engine_spread; any thread. */
+void node_spread_keys(void *node, void (*then)(void *arg), void *arg);
+/* With the lock held. v: how everything is by now; NULL: not known. */
+void node_look_at_spreads(struct node *n, const struct node_view *v);
+/* When the control thread has ended: nobody waits any more. */
+void node_end_spread(struct node *n);
 
 /* --- node_standbys.c --- */
 

@@ -73,6 +73,8 @@ void node_begin_close(struct node *n, int shard, bool is_lost)
 void node_lose_all(struct node *n)
 {
 	n->losses++;
+	n->leases_lost += !n->has_lost;
+	n->has_lost = true;
 	for (int i = 0; i < SHARDS; i++)
 		node_begin_close(n, i, true);
 }

@@ -230,7 +230,7 @@ void node_count(void *node, struct cluster_figures *ret)
 	struct node *n = node;
 
 	pthread_mutex_lock(&n->lock);
-	*ret = (struct cluster_figures){.opened = n->opened, .losses = n->losses};
+	*ret = (struct cluster_figures){.opened = n->opened, .losses = n->leases_lost};
 	for (size_t i = 0; n->view && i < n->view->all.node_count; i++) {
 		const struct cluster_node_row *row = &n->view->all.nodes[i];
 

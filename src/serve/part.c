@@ -65,7 +65,7 @@ struct part *part_open(const struct part_shared *shared, const char *address, st
 		.token_entries = TOKEN_CACHE_ENTRIES, .seed = random_seed(), .rules = alert_rules(c),
 		.quota = c->quota,
 		.keep = {c->keep_events_ms, c->keep_handoffs_ms, c->keep_idle_ms},
-		.keyring = shared->keyring,
+		.keyring = shared->keyring, .spread = shared->spread,
 		.begin_clock = shared->clock.begin, .now_ms = shared->clock.now_ms,
 		.clock_offset_ms = shared->clock.offset_ms, .ctx = shared->clock.ctx,
 	};

@@ -31,6 +31,7 @@ struct part_shared {
 	const struct log *log;
 	struct part_clock clock;
 	struct keyring *keyring;	/* NULL: the part has its own */
+	struct engine_spread spread;	/* of keys, to other servers */
 	struct http_server *http;	/* set before part_make */
 	const struct guard *guard;
 	struct sessions *sessions;

@@ -28,6 +28,9 @@ struct cluster_self {
 	struct str url;			/* where the other nodes reach it */
 	struct str version;
 	int64_t protocol;		/* what it knows, as a number; core/cluster/protocol.h */
+	/* Within a renewal, as soon as readers are not kept waiting any longer for the database. May be NULL. */
+	void (*on_silence)(void *ctx);
+	void *ctx;
 };
 
 struct cluster_node_row {
@@ -38,6 +41,7 @@ struct cluster_node_row {
 	int64_t lease_left_ms;		/* 0: it has ended */
 	int64_t started_at_ms;		/* by the database's clock */
 	int64_t clock_offset_ms;	/* what the node said last */
+	int64_t keys_version;		/* the same: it goes by the keys of that version, or of a later one */
 };
 
 struct cluster_shard_row {
@@ -73,6 +77,8 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
  * meanwhile (view.needs) gets no lease. STORE_BUSY: nothing is known, it may work later. */
 enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
 				      struct cluster_view *ret);
+/* From the next renewal on the others hear that this node goes by the keys of that version. */
+void store_cluster_know_keys(struct store_cluster *c, int64_t version);
 /* The shard is nobody's, and its epoch is raised: what its writer here still does is refused. Waits for what it has
  * under way. STORE_NOT_FOUND: it was not ours. */
 enum store_status store_cluster_give(struct store_cluster *c, int shard);
@@ -89,6 +95,8 @@ void store_cluster_wait(struct store_cluster *c, int wake_fd, int64_t timeout_ms
  * database may not see them; STORE_BUSY: not known just now. */
 enum store_status store_cluster_standbys(struct store_cluster *c, struct arena *arena,
 					 struct cluster_standby_row ret[STORE_STANDBYS_MAX], size_t *ret_count);
+/* Did the last renewal wait for a synchronous standby that is not there? The error names it. */
+bool store_cluster_lacks_standby(const struct store_cluster *c);
 /* What the last failure was, for the log. Borrowed until the next call. */
 const char *store_cluster_error(const struct store_cluster *c);
 /* NULL-safe. The row stays; see store_cluster_remove. */

@@ -59,6 +59,11 @@ static void a_node_sees_itself_and_the_others(void **state)
 	}
 	assert_int_equal(view.secret.n, 32);
 	assert_true(str_eq(view.secret, other.secret));
+	assert_int_equal(view.nodes[0].keys_version, 0);
+	store_cluster_know_keys(a, 7);
+	view = temp_node_renew(f, a);
+	assert_int_equal(view.nodes[0].keys_version, 7);
+	assert_int_equal(view.nodes[1].keys_version, 0);
 	store_cluster_close(a);
 	store_cluster_close(b);
 }

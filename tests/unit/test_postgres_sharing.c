@@ -24,7 +24,7 @@ static void *start_node(void *arg)
 	struct starter *s = arg;
 	char id[16];
 	size_t length = (size_t)snprintf(id, sizeof(id), "node-%d", s->number);
-	struct cluster_self self = {{id, length}, STR("u"), STR("1"), 1};
+	struct cluster_self self = {.id = {id, length}, .url = STR("u"), .version = STR("1"), .protocol = 1};
 	struct store_cluster *c;
 	struct cluster_view view;
 	struct arena arena;
@@ -62,7 +62,7 @@ static void ten_nodes_may_start_at_once(void **state)
 
 static void assert_refused(struct temp_postgres *f, const char *because)
 {
-	struct cluster_self self = {STR("node-b"), STR("u"), STR("1"), 1};
+	struct cluster_self self = {.id = STR("node-b"), .url = STR("u"), .version = STR("1"), .protocol = 1};
 	char address[600];
 
 	buf_clear(&f->error);
@@ -94,7 +94,7 @@ static void a_newer_schema_is_used_unless_it_says_that_this_binary_is_too_old(vo
 static void only_a_database_has_nodes(void **state)
 {
 	struct temp_postgres *f = *state;
-	struct cluster_self self = {STR("node-a"), STR("u"), STR("1"), 1};
+	struct cluster_self self = {.id = STR("node-a"), .url = STR("u"), .version = STR("1"), .protocol = 1};
 
 	assert_null(store_cluster_open("/tmp", &self, &f->error));
 	assert_non_null(strstr(buf_str(&f->error).p, "/tmp is none"));

@@ -3,14 +3,12 @@
 The server's clock_gettime is a shim's (wrong_clock.c), which shifts the wall clock by what the test writes into a file.
 """
 
-import os
 import re
-import subprocess
 import time
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
+import wrong_clock
 from api import wait_until
 from delivery import Desk, at
 from server import StartError, plain_binary
@@ -22,11 +20,7 @@ STEERED = 1.1  # a span of time may be off by a tenth
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory):
-    library = tmp_path_factory.mktemp("shim") / "wrong_clock.so"
-    source = Path(__file__).with_name("wrong_clock.c")
-    compiler = os.environ.get("CC", "cc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-D_GNU_SOURCE", str(source), "-o", str(library), "-ldl"], check=True)
-    return library
+    return wrong_clock.build(tmp_path_factory.mktemp("shim"))
 
 
 class Machine:
@@ -55,10 +49,7 @@ class Machine:
             *options,
             data=self.data,
             program=plain_binary(),
-            LD_PRELOAD=str(self._shim),
-            SPINE_NO_SANDBOX="1",  # the shim reads its files again and again
-            CLOCK_SHIFT_FILE=str(self._shift),
-            CLOCK_BOOT_FILE=str(self._boot),
+            **wrong_clock.environment(self._shim, self._shift, self._boot),
         ).wait_until_ready()
         self.desk = Desk(self.server.address, "clock")
         return self.desk

@@ -15,7 +15,8 @@ import server
 import stores
 from api import wait_until
 from cluster import (
-    NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, receiver, send, space_of, store, wait_for_each_other, waiting_at,
+    NEEDS_POSTGRES, Node, Waiting, contents, figure, log_of, pack, receiver, send, space_of, store, wait_for_each_other,
+    waiting_at,
 )
 from mcp import LEGACY, MODERN, Mcp, Stream
 
@@ -188,28 +189,6 @@ def test_a_node_that_joins_takes_its_part(join):
     assert all(contents(second, space) == ["kept"] for space in spaces)
 
 
-def test_keys_hold_everywhere_and_end_everywhere(three):
-    first, second, third = three
-    root = first.insist("POST", "/v1/keys", {"name": "root"}, 201).json["key"]
-    wait_until(lambda: third.ask("GET", "/v1/memories", space="x").status == 401, "all need keys")
-    wait_until(lambda: second.ask("GET", "/v1/memories", space="x").status == 401, "all need keys")
-    wait_until(lambda: third.ask("GET", "/v1/memories", key=root, space="x").status == 200, "the first key is known")
-    space = space_of(third, three, root)
-    made = second.insist("POST", "/v1/keys", {"name": "reader", "scopes": ["read"], "space": space}, 201, key=root).json
-    wait_until(lambda: first.ask("GET", "/v1/memories", key=made["key"], space=space).status == 200, "known at the first")
-    refused = first.ask("POST", "/v1/memories", {"content": "x"}, made["key"], space)
-    assert refused.status == 403, refused
-    connection = http.client.HTTPConnection(*second.address, timeout=60)
-    wait_until(lambda: second.ask("GET", "/v1/memories", key=made["key"], space=space).status == 200, "known at the second")
-    connection.request("GET", "/v1/events", headers={"Spine-Space": space, "Authorization": f"Bearer {made['key']}"})
-    stream = connection.getresponse()
-    assert stream.status == 200
-    first.insist("POST", f"/v1/keys/{made['id']}/revoke", {"reason": "over"}, key=root)
-    text = stream.read().decode()
-    assert "event: problem" in text and "unauthorized" in text, text
-    wait_until(lambda: third.ask("GET", "/v1/memories", key=made["key"], space=space).status == 401, "ended at the third")
-
-
 def test_who_is_no_node_cannot_say_that_it_passes_something_on(three):
     for value in ("x", "node-1 1 - 00", f"{three[0].id} 1700000000000 - {'0' * 64}"):
         answer = three[1].ask("GET", "/v1/memories", space="x", reads=True)
@@ -323,12 +302,15 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
     assert told.json["reason"] == "no_database", told
     wait_until(lambda: node.ask("GET", "/readyz").json["reason"] == "no_lease", "its lease is over")
+    lost = "spine_cluster_leases_lost_total"
+    wait_until(lambda: figure(node, lost) == 1, "its lease is lost")
     answer = node.ask("GET", "/v1/memories", space="here")
     assert answer.status == 503 and answer.json["code"] == "no_owner" and answer.headers["Retry-After"] == "1", answer
     assert node.ask("GET", "/healthz").status == 200
     postgres.run(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     assert contents(node, "here") == ["kept"]
     assert node.ask("GET", "/readyz").status == 200
+    assert figure(node, lost) == 1, "it was lost once, however long the database was away"
     assert any(line["msg"] == "the database answers again" for line in log_of(node))
     assert node.server.terminate() == 0
 
@@ -339,6 +321,11 @@ def test_a_database_that_stands_still_keeps_nobody_waiting_past_the_lease(join, 
     store(node, "here", "kept")
     with postgres.frozen():
         until = time.monotonic() + 8  # the lease of five seconds ends meanwhile
+        told = wait_until(lambda: (got := node.ask("GET", "/readyz")).status == 503 and got, "it is not ready")
+        # Before the lease is over: a load balancer that asks need not go on with it.
+        assert told.json["reason"] == "no_database", told
+        (line,) = [line for line in log_of(node) if line["msg"].startswith("the database does not answer")]
+        assert line["error"] == "no answer for 1500 ms", line
         while time.monotonic() < until:
             began = time.monotonic()
             answer = node.ask("GET", "/v1/memories?page_size=7", space="here")

@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 
 import pytest
 import server
+import wrong_clock
 from api import wait_until
-from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, store, wait_for_each_other, waiting_at
+from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, space_of, store, wait_for_each_other, waiting_at
 
 pytestmark = NEEDS_POSTGRES
 
@@ -200,3 +201,18 @@ def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was
     assert told.status == 503 and told.json["retryable"], told
     assert told.json["detail"] == "the database does not answer just now; what it had begun before it waited is kept", told
     assert [handoff["state"] for handoff in node.insist("GET", "/v1/handoffs", space="here").json["handoffs"]] == ["queued"]
+
+
+def test_a_node_whose_wall_clock_is_minutes_off_takes_and_passes_on_as_any_other(join, tmp_path):
+    """Its time is the database's, also where it says when it has passed something on."""
+    (tmp_path / "boot").write_text("boot-first\n")
+    (tmp_path / "shift").write_text("7200\n")
+    shim = wrong_clock.environment(wrong_clock.build(tmp_path), tmp_path / "shift", tmp_path / "boot")
+    right, wrong = nodes = [join(), join(program=server.plain_binary(), **shim)]
+    wait_for_each_other(nodes)
+    of_right, of_wrong = space_of(right, nodes), space_of(wrong, [wrong, right])
+    offset_ms = {node["id"]: node["clock_offset_ms"] for node in right.cluster()["nodes"]}[wrong.id]
+    assert -7203000 < offset_ms < -7197000
+    for space, through in ((of_right, wrong), (of_wrong, right)):
+        store(through, space, "kept")
+        assert through.ask("GET", "/v1/memories", space=space).status == 200

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 
-/* As clocks differ, it may come from the future as well. */
+/* As two nodes know the time to within a second each, it may come from the future as well. */
 enum { PASSED_WINDOW_MS = 60000, PASSED_NODE_MAX = 64, PASSED_KEY_MAX = 64 };
 
 /* The request that a seal is for. No part has a line feed; the space may be empty. */
@@ -25,7 +25,7 @@ struct passed_request {
 
 struct passed {
 	struct str node;		/* letters, digits, '-', '_', '.' */
-	int64_t at_ms;			/* of the wall clock */
+	int64_t at_ms;			/* of a clock that all servers have in common */
 	struct str key;			/* as node; p NULL: none */
 };
 

@@ -66,8 +66,10 @@ static void done(struct op *op)
 
 /* The event is told in a space: that of the request where the key has none. */
 const struct op_kind key_rotate_kind = {
-	.name = "key_rotate", .size = sizeof(struct key_change), .flags = OP_MAKES_SPACE, .run = rotate, .done = done,
+	.name = "key_rotate", .size = sizeof(struct key_change), .flags = OP_MAKES_SPACE | OP_KEYS, .run = rotate,
+	.done = done,
 };
 const struct op_kind key_revoke_kind = {
-	.name = "key_revoke", .size = sizeof(struct key_change), .flags = OP_MAKES_SPACE, .run = revoke, .done = done,
+	.name = "key_revoke", .size = sizeof(struct key_change), .flags = OP_MAKES_SPACE | OP_KEYS, .run = revoke,
+	.done = done,
 };

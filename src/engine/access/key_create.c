@@ -104,5 +104,6 @@ static void done(struct op *op)
 }
 
 const struct op_kind key_create_kind = {
-	.name = "key_create", .size = sizeof(struct key_create), .flags = OP_MAKES_SPACE, .run = run, .done = done,
+	.name = "key_create", .size = sizeof(struct key_create), .flags = OP_MAKES_SPACE | OP_KEYS, .run = run,
+	.done = done,
 };

@@ -17,16 +17,25 @@ enum { SILENT_MS = 1500 };
 struct store_cluster {
 	char *url;
 	char *id, *node_url, *version;
-	char protocol[24], schema[12];
+	char protocol[24], schema[12], keys[24];
 	struct postgres_session *session;	/* NULL: it broke */
 	struct postgres_pool *pool;		/* is told whether the database answers */
+	void (*on_silence)(void *ctx);
+	void *ctx;
 	bool is_leaving;
+	bool has_asked;			/* the renewal had a session */
+	bool lacks_standby;
 	char error[256];
 };
 
 const char *store_cluster_error(const struct store_cluster *c)
 {
 	return c->error;
+}
+
+bool store_cluster_lacks_standby(const struct store_cluster *c)
+{
+	return c->lacks_standby;
 }
 
 static char *copy(struct str text)
@@ -45,6 +54,15 @@ static enum store_status lost(struct store_cluster *c)
 	if (c->session)
 		snprintf(c->error, sizeof(c->error), "the connection to PostgreSQL broke: %.180s",
 			 *PQerrorMessage(c->session->db) ? PQerrorMessage(c->session->db) : "it does not answer");
+	postgres_session_close(c->session);
+	c->session = NULL;
+	return STORE_BUSY;
+}
+
+/* It is committed, and the wait for a standby was ended. */
+static enum store_status unheld(struct store_cluster *c)
+{
+	snprintf(c->error, sizeof(c->error), "no standby has the renewal, because the wait for one was ended");
 	postgres_session_close(c->session);
 	c->session = NULL;
 	return STORE_BUSY;
@@ -155,7 +173,7 @@ static void read_nodes(const PGresult *r, struct arena *arena, struct cluster_vi
 			.version = str_at(r, i, 2, arena), .is_live = left_ms > 0,
 			.lease_left_ms = left_ms > 0 ? left_ms : 0, .is_leaving = *PQgetvalue(r, i, 4) == 't',
 			.started_at_ms = int_of(r, i, 5), .clock_offset_ms = int_of(r, i, 6),
-			.protocol = int_of(r, i, 7),
+			.protocol = int_of(r, i, 7), .keys_version = int_of(r, i, 8),
 		};
 	}
 }
@@ -203,11 +221,11 @@ static const struct question {
 } questions[] = {
 	{"SELECT pg_advisory_xact_lock_shared(1297305678, -2)", 0, ignore_answer},
 	{"SELECT oldest_name FROM version WHERE oldest > $1", 1, read_needs},
-	{"SELECT renew($2, $3, $4, $5, $6, $7) FROM version WHERE oldest <= $1", 7, ignore_answer},
+	{"SELECT renew($2, $3, $4, $5, $6, $7, $8) FROM version WHERE oldest <= $1", 8, ignore_answer},
 	{"SELECT s.shard, s.epoch, s.owner, EXISTS (SELECT FROM space p WHERE p.shard = s.shard) FROM shard s "
 	 "WHERE s.shard BETWEEN 0 AND 63", 0, read_shards},
-	{"SELECT id, url, version, lease_until - now_ms(), is_leaving, started_at, clock_offset, protocol "
-	 "FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", 0, read_nodes},
+	{"SELECT id, url, version, lease_until - now_ms(), is_leaving, started_at, clock_offset, protocol, "
+	 "keys_version FROM node ORDER BY id COLLATE \"C\" LIMIT 1024", 0, read_nodes},
 	{"SELECT now_ms(), m.version, encode(c.secret, 'hex') FROM cluster c, access_mode m WHERE m.shard = 0", 0,
 	 read_cluster},
 };
@@ -220,14 +238,24 @@ static bool send_questions(struct store_cluster *c, int64_t clock_offset_ms)
 	char offset[24];
 	const char *const values[] = {
 		c->schema, c->id, c->node_url, c->version, c->protocol, c->is_leaving ? "t" : "f", offset,
+		c->keys,
 	};
 	bool is_sent = PQenterPipelineMode(db);
 
+	c->session->has_warned = false;
 	snprintf(offset, sizeof(offset), "%lld", (long long)clock_offset_ms);
 	for (int i = 0; is_sent && i < QUESTIONS; i++)
 		is_sent = PQsendQueryParams(db, questions[i].sql, questions[i].parameters, NULL, values, NULL,
 					    NULL, 0);
 	return is_sent && PQpipelineSync(db);
+}
+
+static void be_silent(struct store_cluster *c)
+{
+	postgres_pool_set_silent(c->pool, true);
+	snprintf(c->error, sizeof(c->error), "no answer for %d ms", SILENT_MS);
+	if (c->on_silence)
+		c->on_silence(c->ctx);
 }
 
 /* The next result; what ends it is taken off, too. Owned, may be NULL. */
@@ -238,7 +266,7 @@ static PGresult *next_result(struct store_cluster *c)
 	PGresult *result;
 
 	if (!is_there) {
-		postgres_pool_set_silent(c->pool, true);
+		be_silent(c);
 		is_there = postgres_wait(db, CLUSTER_ANSWER_MAX_MS - SILENT_MS);
 	}
 	result = is_there ? PQgetResult(db) : NULL;
@@ -262,10 +290,12 @@ static enum store_status read_answers(struct store_cluster *c, struct arena *are
 	}
 	if (status != STORE_OK)
 		return status;
-	/* It is committed with this. */
+	/* It is committed with this; a failover may take it back where no standby has it. */
 	result = next_result(c);
 	if (PQresultStatus(result) != PGRES_PIPELINE_SYNC || !PQexitPipelineMode(c->session->db))
 		status = lost(c);
+	else if (c->session->has_warned)
+		status = unheld(c);
 	PQclear(result);
 	return status;
 }
@@ -276,6 +306,7 @@ static enum store_status renew_once(struct store_cluster *c, int64_t clock_offse
 	struct cluster_view view = {0};
 	enum store_status status = ready(c);
 
+	c->has_asked = status == STORE_OK;
 	if (status == STORE_OK && !send_questions(c, clock_offset_ms))
 		status = lost(c);
 	if (status == STORE_OK)
@@ -290,18 +321,48 @@ static enum store_status renew_once(struct store_cluster *c, int64_t clock_offse
 	return status;
 }
 
+/* A commit that waits for a standby looks like a database that stands still. It goes on waiting when its client has
+ * gone, and another session can see it. */
+static bool waits_for_standby(struct store_cluster *c)
+{
+	static const char sql[] =
+		"SELECT current_setting('synchronous_standby_names') FROM pg_stat_activity "
+		"WHERE usename = current_user AND datname = current_database() AND wait_event = 'SyncRep' "
+		"AND state_change < clock_timestamp() - interval '1 second' LIMIT 1";
+	PGresult *result;
+
+	if (ready(c) != STORE_OK)
+		return false;
+	result = postgres_ask(c->session->db, sql, 0, NULL, CLUSTER_ANSWER_MAX_MS);
+	c->lacks_standby = PQntuples(result) == 1;
+	if (c->lacks_standby)
+		snprintf(c->error, sizeof(c->error), "commits wait for a standby that is not there; "
+			 "synchronous_standby_names is %.120s", PQgetvalue(result, 0, 0));
+	else if (!postgres_is_good(result))
+		refused(c, result);
+	PQclear(result);
+	return c->lacks_standby;
+}
+
 /* A session that has broken since the last time is replaced at once: the lease goes on. */
 enum store_status store_cluster_renew(struct store_cluster *c, int64_t clock_offset_ms, struct arena *arena,
 				      struct cluster_view *ret)
 {
 	bool may_be_broken = c->session;
-	enum store_status status = renew_once(c, clock_offset_ms, arena, ret);
+	enum store_status status;
 
-	if (status == STORE_BUSY && may_be_broken)
+	c->lacks_standby = false;
+	status = renew_once(c, clock_offset_ms, arena, ret);
+	if (status == STORE_BUSY && c->has_asked && !waits_for_standby(c) && may_be_broken)
 		status = renew_once(c, clock_offset_ms, arena, ret);
 	if (status == STORE_OK)
 		postgres_pool_set_silent(c->pool, false);
 	return status;
+}
+
+void store_cluster_know_keys(struct store_cluster *c, int64_t version)
+{
+	snprintf(c->keys, sizeof(c->keys), "%lld", (long long)version);
 }
 
 /* --- Coming and going --- */
@@ -457,8 +518,11 @@ struct store_cluster *store_cluster_open(const char *address, const struct clust
 	c->id = copy(self->id);
 	c->node_url = copy(self->url);
 	c->version = copy(self->version);
+	c->on_silence = self->on_silence;
+	c->ctx = self->ctx;
 	snprintf(c->protocol, sizeof(c->protocol), "%lld", (long long)self->protocol);
 	snprintf(c->schema, sizeof(c->schema), "%d", POSTGRES_SCHEMA_NOW);
+	store_cluster_know_keys(c, 0);
 	if (has_schema(c, error) && connect_now(c, error))
 		return c;
 	store_cluster_close(c);

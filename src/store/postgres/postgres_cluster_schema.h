@@ -19,7 +19,9 @@ _Static_assert(STORE_LEASE_MS == 5000, "now_ms() + 5000");
 	"CREATE TABLE node (id text PRIMARY KEY, url text NOT NULL, version text NOT NULL," \
 	"  protocol bigint NOT NULL," \
 	"  started_at bigint NOT NULL," \
-	"  lease_until bigint NOT NULL, is_leaving boolean NOT NULL, clock_offset bigint NOT NULL) " \
+	"  lease_until bigint NOT NULL, is_leaving boolean NOT NULL, clock_offset bigint NOT NULL," \
+	/* Of access_mode: it goes by the keys of that version, or of a later one. */ \
+	"  keys_version bigint NOT NULL DEFAULT 0) " \
 	"  WITH (fillfactor = 10);" \
 	"CREATE FUNCTION now_ms() RETURNS bigint LANGUAGE sql AS $$" \
 	"  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;" \
@@ -31,16 +33,19 @@ _Static_assert(STORE_LEASE_MS == 5000, "now_ms() + 5000");
 	"END $$;" \
 	\
 	/* The lease begins anew. A row that is not there (any more) is made, and then the node owns nothing: somebody
-	 * may have taken it meanwhile. */ \
+	 * may have taken it meanwhile. Others may wait to hear which keys it has. */ \
 	"CREATE FUNCTION renew(me text, my_url text, my_version text, my_protocol bigint, leaves boolean, " \
-	"  clock bigint) RETURNS void LANGUAGE plpgsql AS $$ BEGIN" \
-	"  UPDATE spine.node SET lease_until = spine.now_ms() + 5000, clock_offset = clock WHERE id = me;" \
-	"  IF NOT FOUND THEN" \
+	"  clock bigint, keys bigint) RETURNS void LANGUAGE plpgsql AS $$ DECLARE had bigint; BEGIN" \
+	"  SELECT keys_version INTO had FROM spine.node WHERE id = me FOR UPDATE;" \
+	"  IF FOUND THEN" \
+	"    UPDATE spine.node SET lease_until = spine.now_ms() + 5000, clock_offset = clock, " \
+	"      keys_version = keys WHERE id = me;" \
+	"  ELSE" \
 	"    PERFORM spine.disown(me);" \
 	"    INSERT INTO spine.node VALUES (me, my_url, my_version, my_protocol, spine.now_ms(), " \
-	"      spine.now_ms() + 5000, leaves, clock);" \
-	"    PERFORM pg_notify('spine', '');" \
+	"      spine.now_ms() + 5000, leaves, clock, keys);" \
 	"  END IF;" \
+	"  IF had IS DISTINCT FROM keys THEN PERFORM pg_notify('spine', ''); END IF;" \
 	/* Rows of nodes that are gone for ten minutes. */ \
 	"  DELETE FROM spine.node WHERE id IN (SELECT id FROM spine.node WHERE id <> me" \
 	"    AND lease_until < spine.now_ms() - 600000 FOR UPDATE SKIP LOCKED);" \

@@ -102,8 +102,15 @@ bool store_migrate(const char *address, bool is_finish, struct store_schema *ret
 		return false;
 	url = postgres_url(address);
 	s = postgres_session_open(url, error);
+	if (s)
+		s->has_warned = false;
 	is_done = s && postgres_schema_migrate(s->db, error) && (!is_finish || finish(s->db, error)) &&
 		  read_schema(s->db, ret, error);
+	if (is_done && s->has_warned) {
+		buf_puts(error, "what was done is in the database, but no standby may have it, because the wait for "
+			 "one was ended: try again");
+		is_done = false;
+	}
 	postgres_session_close(s);
 	free(url);
 	return is_done;

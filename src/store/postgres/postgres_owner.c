@@ -13,6 +13,8 @@
 /* How long a taking may take; locks are waited for less long. */
 enum { TAKE_MAX_MS = 10000 };
 
+/* Afterwards the session says whether a standby was waited for: what is concluded from a commit that none has, a
+ * failover takes back. */
 static PGresult *ask(struct postgres_conn *c, const char *sql, int count)
 {
 	char shard[24], first[24];
@@ -20,19 +22,21 @@ static PGresult *ask(struct postgres_conn *c, const char *sql, int count)
 
 	snprintf(shard, sizeof(shard), "%lld", (long long)c->shard);
 	snprintf(first, sizeof(first), "%lld", (long long)c->first_epoch);
+	c->session->has_warned = false;
 	return postgres_ask(c->session->db, sql, count, values, TAKE_MAX_MS);
 }
 
 static bool has_epoch(struct postgres_conn *c, PGresult *result, struct buf *error)
 {
 	const char *words = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	bool is_ours = PQntuples(result) == 1;
+	bool is_taken = PQntuples(result) == 1, is_ours = is_taken && !c->session->has_warned;
 
 	if (is_ours) {
 		c->epoch = strtoll(PQgetvalue(result, 0, 0), NULL, 10);
 		c->first_epoch = c->first_epoch ? c->first_epoch : c->epoch;
 	} else {
 		buf_printf(error, "shard %lld cannot be taken: %s", (long long)c->shard,
+			   is_taken ? "no standby has it, because the wait for one was ended" :
 			   words ? words : result ? "another server writes to this database" : "no answer");
 	}
 	PQclear(result);
@@ -129,10 +133,11 @@ static enum store_status look(struct postgres_conn *c, int64_t epoch, int64_t ba
 	return number == batch ? STORE_OK : STORE_BUSY;
 }
 
-/* The same where another has taken the shard: that waited, too. */
+/* The same where another has taken the shard: that has waited for the old transaction, too, but maybe for no standby.
+ * So the marker is written as it is: the commit of that waits for one, and for all that stands before it. */
 static enum store_status look_back(const struct postgres_conn *c, int64_t of_epoch, int64_t batch)
 {
-	static const char sql[] = "SELECT number FROM marker WHERE shard = $1 AND epoch = $2";
+	static const char sql[] = "UPDATE marker SET number = number WHERE shard = $1 AND epoch = $2 RETURNING number";
 	char shard[24], epoch[24];
 	const char *const values[] = {shard, epoch};
 	enum store_status status = STORE_UNKNOWN;
@@ -144,9 +149,11 @@ static enum store_status look_back(const struct postgres_conn *c, int64_t of_epo
 	snprintf(epoch, sizeof(epoch), "%lld", (long long)of_epoch);
 	s = postgres_session_open(c->url, &ignored);
 	if (s) {
-		PGresult *result = postgres_ask(s->db, sql, 2, values, TAKE_MAX_MS);
+		PGresult *result;
 
-		if (PQntuples(result) == 1)
+		s->has_warned = false;
+		result = postgres_ask(s->db, sql, 2, values, TAKE_MAX_MS);
+		if (PQntuples(result) == 1 && !s->has_warned)
 			status = strtoll(PQgetvalue(result, 0, 0), NULL, 10) == batch ? STORE_OK : STORE_BUSY;
 		PQclear(result);
 	}

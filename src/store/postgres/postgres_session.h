@@ -24,7 +24,8 @@ struct postgres_session {
 	PGconn *db;
 	struct postgres_session *next;			/* in a pool */
 	bool is_stale;					/* its server takes no writes any more */
-	bool has_warned;				/* since this was set to false */
+	bool has_warned;				/* since this was set to false: its commit has
+						 * not waited for a standby */
 	struct postgres_sent sent[POSTGRES_PENDING];	/* a ring */
 	size_t sent_at, sent_count;
 	const char *prepared[POSTGRES_STATEMENTS];	/* the texts that it knows, by their place */
