@@ -192,7 +192,7 @@ struct client_config cli_client_config(const struct cli *cli)
 		.cert_file = options_text(o, "cert-file"),
 		.cert_key_file = options_text(o, "cert-key-file"),
 		.timeout_ms = cli_timeout_ms(cli),
-		.max_reply_bytes = REPLY_MAX_BYTES,
+		.max_reply_bytes = REPLY_MAX_BYTES, .is_told_at_once = cli->is_told_at_once,
 	};
 }
 

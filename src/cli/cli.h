@@ -74,6 +74,7 @@ struct cli {
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
 	bool is_nowhere;		/* set before cli_client(): nor the space */
 	int64_t timeout_ms;		/* set before cli_client(): of a call; 0: that of --timeout */
+	bool is_told_at_once;		/* set before cli_client(): a call is not repeated by itself */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */
 	const char *listed;
