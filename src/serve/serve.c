@@ -150,13 +150,26 @@ static bool check_advertised(const struct server *s, struct buf *error)
 	return false;
 }
 
+static bool check_store(const struct serve_config *c, struct buf *error)
+{
+	struct buf wrong;
+	bool is_good;
+
+	buf_init(&wrong, 2048);
+	is_good = c->store == NULL || store_address_is_good(c->store, &wrong);
+	if (!is_good)
+		buf_printf(error, "--store: %.*s", STR_ARG(buf_str(&wrong)));
+	buf_release(&wrong);
+	return is_good;
+}
+
 /* What can be told to be wrong before anything is made. */
 static bool check_config(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
 	struct problem problem = {0};
 
-	if (!listen_address_parse(c->listen, s->host, &s->port, error) ||
+	if (!check_store(c, error) || !listen_address_parse(c->listen, s->host, &s->port, error) ||
 	    !guard_origins_are_valid("--allow-origin", str_of(c->allow_origins), error) ||
 	    !guard_origins_are_valid("--public-url", str_of(c->public_urls), error) ||
 	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||

@@ -4,8 +4,9 @@
  *
  *   - no connection could be made: it was not sent;
  *   - the connection was lost, and the request is safe: it reads, may be said twice, or carries an Idempotency-Key;
- *   - the server refused it with 503 and said when to come again: it is busy, or the space moves to another node. What
- *     is refused has changed nothing. A breaker that is open ("circuit_open") is no such refusal: whoever waits is told.
+ *   - the server refused it with 503 and said when to come again: it is busy, or the space moves to another node.
+ *     What is refused has changed nothing. A breaker that is open ("circuit_open") is no such refusal: whoever waits is
+ *     told.
  *
  * What may have happened although it was refused ("outcome_unknown", 500) is never sent again from here.
  */
