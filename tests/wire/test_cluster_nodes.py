@@ -188,6 +188,30 @@ def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, datab
     assert key("create", "rescue").returncode == 0
 
 
+def test_the_doctor_tells_how_the_cluster_is_and_a_database_that_is_away(join, postgres, database):
+    nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    store(nodes[0], "here", "kept")
+
+    def doctor(command="doctor"):
+        return subprocess.run([server.binary(), command, "--url", nodes[0].url, "--space", "here"], capture_output=True,
+                              text=True, check=False, timeout=60, env=server.clean_environment())
+
+    well = wait_until(lambda: (got := doctor()).returncode == 0 and got, "all is well")
+    assert re.search(r"^ok +cluster +2 nodes live, and every space has an owner$", well.stdout, re.MULTILINE), well.stdout
+    assert "on the disk of PostgreSQL's machine" in well.stdout
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database.name}'")
+    wait_until(lambda: nodes[0].ask("GET", "/readyz").status == 503, "it is not ready")
+    away = doctor()
+    assert away.returncode == 1 and re.search(f"{nodes[0].url} answers, and is not ready: no_(lease|database)$", away.stdout,
+                                              re.MULTILINE), away.stdout
+    assert "start it" not in away.stdout
+    told = doctor("status")
+    assert told.returncode == 5 and "the server is not ready: no_" in told.stderr, told
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS true")
+
+
 def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was_stored(join, postgres, database):
     node = join()
     body = {"envelope_id": pack(node, "here"), "wait_s": 60}
