@@ -65,6 +65,7 @@ struct command {
 
 struct cli {
 	struct arena *arena;		/* borrowed */
+	const char *called;		/* as what the program was called: argv[0]; may be NULL */
 	const struct command *command;
 	struct options options;
 	struct term out;		/* standard output */
@@ -104,6 +105,8 @@ bool cli_is_json(const struct cli *cli);
 void cli_write(struct str bytes);
 /* The same of a buffer, which is released. */
 void cli_write_buf(struct buf *bytes);
+/* What a person types to have this program again, as it can be shown: as it was called, or "spine". Borrowed. */
+const char *cli_called(const struct cli *cli);
 /* What to execute to have this program again. In the arena, or constant. */
 const char *cli_program(struct arena *arena);
 /* The text of a buffer, copied into the arena; the buffer is released. */

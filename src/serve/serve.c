@@ -368,6 +368,7 @@ static void stop(struct server *s)
 
 static void say_what_to_do(const struct server *s)
 {
+	const char *program = s->config->program;
 	char url[128], address[160] = "";
 
 	format_url(s, url, sizeof(url));
@@ -381,10 +382,10 @@ static void say_what_to_do(const struct server *s)
 		snprintf(address, sizeof(address), "  export SPINE_URL=%s\n", url);
 	printf("\nMemory Spine serves on %s; Ctrl-C stops it. In another terminal:\n\n"
 	       "%s"
-	       "  build/spine store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
-	       "  build/spine search gateway\n"
-	       "  build/spine demo\n\n"
-	       "and %s/ in a browser.\n\n", url, address, url);
+	       "  %s store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
+	       "  %s search gateway\n"
+	       "  %s demo\n\n"
+	       "and %s/ in a browser.\n\n", url, address, program, program, program, url);
 	fflush(stdout);
 }
 
