@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 import server
 from api import wait_until
-from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, store, wait_for_each_other, waiting_at
+from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, space_of, store, wait_for_each_other, waiting_at
 
 pytestmark = NEEDS_POSTGRES
 
@@ -166,6 +166,45 @@ def told_to_plain_user(postgres, tmp_path):
         wait_until(lambda: plain.cluster()["standbys"], "it may see them")
     finally:
         plain.server.discard()
+
+
+def pause(node):
+    """The signal is taken by one thread, which stops the others a moment later."""
+    pid = node.server.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: all(") T " in thread.read_text() for thread in Path(f"/proc/{pid}/task").glob("*/stat")), "all stand still")
+
+
+def unread_bytes(port):
+    """What has come for a server and was not read by it."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(int(row[4].split(":")[1], 16) for row in rows if int(row[1].split(":")[1], 16) == port and row[3] == "01")
+
+
+@pytest.mark.parametrize("method, path, body, headers, told", [
+    ("POST", "/v1/keys", {"name": "ops"}, {}, (500, "outcome_unknown", False)),
+    ("POST", "/v1/keys/key-1/rotate", {}, {}, (500, "outcome_unknown", False)),
+    ("PATCH", "/v1/memories/ms-1", {"content": "new"}, {"If-Match": '"ms-1@1"'}, (500, "outcome_unknown", False)),
+    ("PATCH", "/v1/memories/ms-1", {"content": "new"}, {}, (503, "no_owner", True)),
+    ("POST", "/v1/agents/worker/receive", {}, {}, (503, "no_owner", True)),
+    ("GET", "/v1/memories", None, {}, (503, "no_owner", True)),
+])
+def test_what_may_be_done_by_a_node_that_died_is_asked_again_only_where_that_does_no_harm(join, method, path, body, headers, told):
+    first, second = nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    space = space_of(first, nodes)
+    store(second, space, "old")
+
+    def lease_left_ms():
+        return next((node["lease_left_ms"] for node in second.cluster()["nodes"] if node["id"] == first.id), 0)
+
+    wait_until(lambda: lease_left_ms() > 4000, "it has just renewed its lease")
+    pause(first)
+    waiting = Waiting(second, method, path, body, space, headers=headers)
+    wait_until(lambda: unread_bytes(first.address[1]) > 0, "it is at the owner")
+    first.server.kill()
+    answer = waiting.result()
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == told, answer
 
 
 def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, database):
