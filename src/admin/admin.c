@@ -12,6 +12,11 @@
 
 enum { WHY_MAX = 8192 };
 
+bool admin_store_is_good(const char *store, struct buf *error)
+{
+	return store_address_is_good(store, error);
+}
+
 /* A directory without a store is most often the wrong directory. */
 static struct store_conn *open_store(const char *data_dir, struct buf *error)
 {

@@ -6,6 +6,10 @@
 
 /* Each returns true on success. On failure *error holds a sentence for the person. */
 
+/* Can what --store says be used? Connects to nobody. Where not, *error says what to do, and has no part of it: a
+ * password may be in it. */
+bool admin_store_is_good(const char *store, struct buf *error);
+
 /* A consistent copy of the store, also while a server runs. file must not exist; it is made 0600. */
 bool admin_backup(const char *data_dir, const char *file, struct buf *error);
 

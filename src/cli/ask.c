@@ -132,8 +132,14 @@ static void read_reply(struct cli *cli, struct arena *arena, struct ask *ask)
 	}
 }
 
+static void tell_retry(void *arg, struct str why, int64_t left_ms)
+{
+	cli_note(arg, "spine: %.*s; trying again for up to %lld s", STR_ARG(why), (long long)(left_ms + 999) / 1000);
+}
+
 void ask_make(struct cli *cli, const struct client_request *request, struct arena *arena, struct ask *ret)
 {
+	struct client_request told = *request;
 	struct client *client = cli_client(cli);
 	enum client_status status;
 	struct buf why;
@@ -144,7 +150,9 @@ void ask_make(struct cli *cli, const struct client_request *request, struct aren
 		return;
 	}
 	buf_init(&why, 4096);
-	status = client_call(client, request, &ret->reply, &why);
+	told.on_retry = tell_retry;
+	told.retry_arg = cli;
+	status = client_call(client, &told, &ret->reply, &why);
 	if (status == CLIENT_OK)
 		read_reply(cli, arena, ret);
 	else

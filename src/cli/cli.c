@@ -142,6 +142,15 @@ const char *cli_program(struct arena *arena)
 #endif
 }
 
+const char *cli_called(const struct cli *cli)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+	const char *called = cli->called;
+
+	/* What a shell would read otherwise, or a terminal, is not worth a quotation. */
+	return called && called[0] && called[0] != '-' && called[strspn(called, plain)] == '\0' ? called : "spine";
+}
+
 struct str cli_keep(struct arena *arena, struct buf *text)
 {
 	struct str copy = arena_str(arena, buf_str(text));
@@ -192,7 +201,7 @@ struct client_config cli_client_config(const struct cli *cli)
 		.cert_file = options_text(o, "cert-file"),
 		.cert_key_file = options_text(o, "cert-key-file"),
 		.timeout_ms = cli_timeout_ms(cli),
-		.max_reply_bytes = REPLY_MAX_BYTES,
+		.max_reply_bytes = REPLY_MAX_BYTES, .is_told_at_once = cli->is_told_at_once,
 	};
 }
 
@@ -353,7 +362,7 @@ static int run_command(struct cli *cli, int argc, char *const *argv)
 
 int cli_run(struct arena *arena, int argc, char *const *argv)
 {
-	struct cli cli = {.arena = arena};
+	struct cli cli = {.arena = arena, .called = argc > 0 ? argv[0] : NULL};
 	const char *name = argc > 1 ? argv[1] : NULL;
 
 	term_init(&cli.out, STDOUT_FILENO);

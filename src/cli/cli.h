@@ -65,6 +65,7 @@ struct command {
 
 struct cli {
 	struct arena *arena;		/* borrowed */
+	const char *called;		/* as what the program was called: argv[0]; may be NULL */
 	const struct command *command;
 	struct options options;
 	struct term out;		/* standard output */
@@ -74,6 +75,7 @@ struct cli {
 	bool is_anonymous;		/* set before cli_client(): calls do not name the agent */
 	bool is_nowhere;		/* set before cli_client(): nor the space */
 	int64_t timeout_ms;		/* set before cli_client(): of a call; 0: that of --timeout */
+	bool is_told_at_once;		/* set before cli_client(): a call is not repeated by itself */
 	/* Set where the arguments from listed_from on are a list of the request, to its name: what the server says of
 	 * "ids[2]" is said of the argument. */
 	const char *listed;
@@ -103,6 +105,8 @@ bool cli_is_json(const struct cli *cli);
 void cli_write(struct str bytes);
 /* The same of a buffer, which is released. */
 void cli_write_buf(struct buf *bytes);
+/* What a person types to have this program again, as it can be shown: as it was called, or "spine". Borrowed. */
+const char *cli_called(const struct cli *cli);
 /* What to execute to have this program again. In the arena, or constant. */
 const char *cli_program(struct arena *arena);
 /* The text of a buffer, copied into the arena; the buffer is released. */

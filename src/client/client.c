@@ -23,7 +23,8 @@ struct client *client_new(const struct client_config *config, struct buf *error)
 		.agent = config->agent ? config->agent : "", .task = "", .timeout_ms = config->timeout_ms,
 		.key_file = config->key_file, .ca_file = config->ca_file, .cert_file = config->cert_file,
 		.cert_key_file = config->cert_key_file,
-		.retry = MS_RETRY_BRIEFLY, .max_connections = 1, .max_answer_bytes = config->max_reply_bytes,
+		.retry = config->is_told_at_once ? MS_RETRY_NEVER : MS_RETRY_BRIEFLY, .max_connections = 1,
+		.max_answer_bytes = config->max_reply_bytes,
 	};
 	struct client *client;
 	ms_error why;
@@ -79,6 +80,16 @@ static void give_header(void *arg, const char *name, size_t name_len, const char
 	request->on_header(request->data_arg, (struct str){name, name_len}, (struct str){value, value_len});
 }
 
+static void tell_retry(void *arg, const ms_error *why, int64_t left_ms)
+{
+	const struct client_request *request = arg;
+	struct str detail = str_of(why->detail);
+
+	while (detail.n > 0 && detail.p[detail.n - 1] == '.')
+		detail.n--;
+	request->on_retry(request->retry_arg, detail, left_ms);
+}
+
 void client_translate(const struct client_request *request, ms_request *ret)
 {
 	*ret = (ms_request){
@@ -90,6 +101,7 @@ void client_translate(const struct client_request *request, ms_request *ret)
 		.silence_ms = request->silence_ms, .on_header = request->on_header ? give_header : NULL,
 		.on_data = request->on_data ? give_data : NULL, .data_arg = (void *)(uintptr_t)request,
 		.is_stopped = request->is_stopped, .stop_arg = request->stop_arg,
+		.on_retry = request->on_retry ? tell_retry : NULL, .retry_arg = (void *)(uintptr_t)request,
 	};
 }
 

@@ -1,8 +1,9 @@
 /* Calls of a server as the command line makes them: the C library (sdk/c) in the words of this program, with its slices
  * and buffers. The library has the rest: deadlines, repetitions, Idempotency-Keys, limits. Its memory_spine.h says how.
  *
- * A call is repeated briefly (MS_RETRY_BRIEFLY), because a person waits: a server that is busy for longer than a few
- * seconds, or not there at all, is reported at once. A struct client has one connection, and belongs to one thread.
+ * A person waits (MS_RETRY_BRIEFLY): a server that is not there is reported at once. One that refuses with 503 and says
+ * when to come again is asked again within the timeout: a node that died is replaced in that time. A struct client has
+ * one connection, and belongs to one thread.
  */
 #ifndef SPINE_CLIENT_CLIENT_H
 #define SPINE_CLIENT_CLIENT_H
@@ -22,6 +23,7 @@ struct client_config {
 	const char *cert_key_file;
 	int64_t timeout_ms;		/* of a call with all its repetitions; more than 0 */
 	size_t max_reply_bytes;		/* a larger reply is an error; more than 0 */
+	bool is_told_at_once;		/* nothing is repeated: the caller asks again, or wants to know how it is now */
 };
 
 struct client_request {
@@ -47,6 +49,9 @@ struct client_request {
 	/* Asked about once a second while the call is under way: true ends it. May be NULL. */
 	bool (*is_stopped)(void *arg);
 	void *stop_arg;
+	/* Told once, after a second of repetitions: why, without a full stop, and how long it goes on. May be NULL. */
+	void (*on_retry)(void *arg, struct str why, int64_t left_ms);
+	void *retry_arg;
 };
 
 enum client_status {

@@ -150,13 +150,26 @@ static bool check_advertised(const struct server *s, struct buf *error)
 	return false;
 }
 
+static bool check_store(const struct serve_config *c, struct buf *error)
+{
+	struct buf wrong;
+	bool is_good;
+
+	buf_init(&wrong, 2048);
+	is_good = c->store == NULL || store_address_is_good(c->store, &wrong);
+	if (!is_good)
+		buf_printf(error, "--store: %.*s", STR_ARG(buf_str(&wrong)));
+	buf_release(&wrong);
+	return is_good;
+}
+
 /* What can be told to be wrong before anything is made. */
 static bool check_config(struct server *s, struct buf *error)
 {
 	const struct serve_config *c = s->config;
 	struct problem problem = {0};
 
-	if (!listen_address_parse(c->listen, s->host, &s->port, error) ||
+	if (!check_store(c, error) || !listen_address_parse(c->listen, s->host, &s->port, error) ||
 	    !guard_origins_are_valid("--allow-origin", str_of(c->allow_origins), error) ||
 	    !guard_origins_are_valid("--public-url", str_of(c->public_urls), error) ||
 	    !webhook_url_hosts_are_valid(str_of(c->webhook_hosts), error) ||
@@ -355,6 +368,7 @@ static void stop(struct server *s)
 
 static void say_what_to_do(const struct server *s)
 {
+	const char *program = s->config->program;
 	char url[128], address[160] = "";
 
 	format_url(s, url, sizeof(url));
@@ -368,10 +382,10 @@ static void say_what_to_do(const struct server *s)
 		snprintf(address, sizeof(address), "  export SPINE_URL=%s\n", url);
 	printf("\nMemory Spine serves on %s; Ctrl-C stops it. In another terminal:\n\n"
 	       "%s"
-	       "  build/spine store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
-	       "  build/spine search gateway\n"
-	       "  build/spine demo\n\n"
-	       "and %s/ in a browser.\n\n", url, address, url);
+	       "  %s store 'The gateway answers 429 with Retry-After.' --tag gateway\n"
+	       "  %s search gateway\n"
+	       "  %s demo\n\n"
+	       "and %s/ in a browser.\n\n", url, address, program, program, program, url);
 	fflush(stdout);
 }
 

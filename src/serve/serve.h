@@ -26,6 +26,7 @@ struct serve_config {
 	struct tls_files tls;		/* what HTTPS is spoken with; cert NULL: plain HTTP */
 	const char *data_dir;		/* made if absent, 0700 */
 	const char *store;		/* address of the store; NULL: it is in the data directory */
+	const char *program;		/* what a person calls this program by, for a shell */
 	const char *advertise;		/* where the other nodes of a cluster reach this one; NULL: its own URL */
 	int64_t keep_handoffs_ms;	/* of spaces that do not say it themselves; 0: for ever */
 	int64_t keep_events_ms;

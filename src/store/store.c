@@ -49,9 +49,15 @@ struct store_conn *store_open(const char *address, enum store_mode mode, struct 
 
 	if (e)
 		return e->open(address, mode, error);
-	buf_printf(error, "there is no engine for %s; what can be opened is a data directory, postgres://…, or "
-		   "ram:NAME", address);
+	/* Not the whole address: it may hold a password. */
+	buf_printf(error, "there is no engine for %.*s://…; what can be opened is a data directory, postgres://…, or "
+		   "ram:NAME", (int)strcspn(address, ":"), address);
 	return NULL;
+}
+
+bool store_address_is_good(const char *address, struct buf *error)
+{
+	return postgres_address_is_good(address, error);
 }
 
 bool store_is_missing(const char *address)

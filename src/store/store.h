@@ -49,6 +49,9 @@ enum store_mode {
  * for a node (store/cluster.h). STORE_WRITE makes the store, or migrates it, and keeps every other
  * writer away. On failure returns NULL and a sentence for a person in *error. Returns owned. */
 struct store_conn *store_open(const char *address, enum store_mode mode, struct buf *error);
+/* Is it the address of a database that servers share, and can it be read? Connects to nobody. Where not, *error says
+ * what to do, and has no part of the address: a password may be in it. */
+bool store_address_is_good(const char *address, struct buf *error);
 /* There is no store at this address. */
 bool store_is_missing(const char *address);
 /* Files outside of a data directory that the engine reads while it is open, such as those with a password; also such as

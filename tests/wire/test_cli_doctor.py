@@ -104,6 +104,7 @@ def sick(tmp_path, **changes):
         "/v1/spaces": {"spaces": [{"name": "default", "parked": 0, "created_at": ago(hours=1)}]},
         "/v1/agents": {"agents": [agent]},
         "/v1/alerts": {"alerts": []},
+        "/v1/cluster": {"nodes": [{"id": "server", "state": "live"}], "shards": [], "standbys": []},
         "/v1/handoffs": {"handoffs": []},
     }
     for path, change in changes.items():
@@ -172,6 +173,83 @@ def test_growth_and_a_disk_that_will_be_full_are_told(tmp_path):
     known = sick(tmp_path, v1_spaces=spaces, v1_status=lambda status: {
         **status, "store": {"data": str(tmp_path), "bytes": 9, "growth": {"bytes": 6 << 20, "since": ago(days=2)}}})
     assert any("3.0 MiB a day on average" in one["says"] for one in known.json["findings"])
+
+
+def cluster(*nodes, states=("open", "idle"), standbys=()):
+    usual = {"state": "live", "clock_offset_ms": 20, "same_url_as": None}
+    return {"nodes": [{"id": f"node-{n}", "url": f"http://10.0.0.{n}:8788", **usual, **one} for n, one in enumerate(nodes)],
+            "shards": [{"shard": n, "state": state} for n, state in enumerate(states)], "standbys": standbys}
+
+
+def test_what_is_wrong_with_nodes_is_told(tmp_path):
+    well = sick(tmp_path, v1_cluster=cluster({}, {}))
+    assert well.code == OK and found(well, "cluster") == []
+    assert "2 nodes live, and every space has an owner" in well.out and "where it dies" not in well.out
+    assert "where it dies nobody takes over" in sick(tmp_path, v1_cluster=cluster({})).out
+    (shards,) = found(sick(tmp_path, v1_cluster=cluster({}, states=("none", "open", "none"))), "cluster")
+    assert shards["level"] == "critical" and shards["says"].startswith("2 shards have spaces and no owner")
+    (clock,) = found(sick(tmp_path, v1_cluster=cluster({}, {"clock_offset_ms": -700})), "cluster")
+    assert clock["says"] == "the clock of node-1 and that of the database are 700 ms apart" and "NTP" in clock["do"]
+    (twins,) = found(sick(tmp_path, v1_cluster=cluster({"same_url_as": "node-1"}, {"same_url_as": "node-0"})), "cluster")
+    assert twins["level"] == "critical" and "node-0 and node-1 are both told to be at http://10.0.0.0:8788" in twins["says"]
+    (gone,) = found(sick(tmp_path, v1_cluster=cluster({}, {"state": "gone"})), "cluster")
+    assert gone["level"] == "note" and gone["says"] == "node-1 at http://10.0.0.1:8788 is gone"
+
+
+def test_a_standby_that_is_far_behind_or_not_known_is_told(tmp_path):
+    def of(*standbys):
+        told = [{"name": "db2", "state": "streaming", "sync_state": "sync", **one} for one in standbys]
+        return sick(tmp_path, v1_cluster=cluster({}, {}, standbys=told))
+
+    near = of({"lag_ms": 500, "lag_bytes": 9000}, {"lag_ms": None, "lag_bytes": None})
+    assert near.code == OK and "2, none of them far behind" in near.out
+    for lag in ({"lag_ms": 90000, "lag_bytes": 1 << 20}, {"lag_ms": None, "lag_bytes": 1 << 30}):
+        (far,) = found(of(lag), "standbys")
+        assert far["level"] == "warning" and "db2 (streaming, sync) is " in far["says"] and far["do"]
+    for none, says in (([], "PostgreSQL has none"), (None, "GRANT pg_monitor")):
+        (told,) = found(sick(tmp_path, v1_cluster=cluster({}, {}, standbys=none)), "standbys")
+        assert told["level"] == "note" and says in told["says"]
+
+
+@pytest.mark.parametrize("minutes, level", [(30, "warning"), (3000, "note")])
+def test_a_node_that_loses_its_lease_again_and_again_is_told(tmp_path, minutes, level):
+    figures = b"# TYPE spine_cluster_leases_lost_total counter\nspine_cluster_leases_lost_total 4\n"
+    (flaps,) = found(sick(tmp_path, v1_cluster=cluster({}, {}), metrics=figures,
+                          v1_status=lambda status: {**status, "version": Cli(tmp_path).ok("version").out.split()[1],
+                                                    "started_at": ago(minutes=minutes)}), "cluster")
+    assert flaps["level"] == level and "has lost its lease 4 times since it was started" in flaps["says"]
+
+
+def test_the_disk_of_the_notes_is_not_that_of_the_data(tmp_path):
+    huge = {"data": str(tmp_path), "bytes": 1 << 50, "engine": "postgres"}
+    version = Cli(tmp_path).ok("version").out.split()[1]
+    result = sick(tmp_path, v1_status={"version": version, "clients": [], "store": huge})
+    (disk,) = found(result, "disk")
+    assert result.code == OK and disk["level"] == "note" and "on the disk of PostgreSQL's machine" in disk["says"]
+
+
+def test_a_server_that_answers_and_is_not_ready_is_not_said_to_be_away(tmp_path):
+    refusal = {"status": 503, "code": "no_owner", "detail": "the database does not answer just now", "retryable": True}
+
+    def reply(reason):
+        def serve(handler):
+            if handler.path == "/readyz" and reason:
+                handler.reply(503, {"status": "not ready", "reason": reason})
+            elif handler.path == "/readyz":
+                handler.reply(200, {"status": "ready"})
+            else:
+                handler.reply(503, refusal, Retry_After="1")
+        return serve
+
+    for reason, todo in (("no_database", "bring PostgreSQL back"), ("no_lease", "in its log"), ("too_old", "the version"),
+                         (None, "ask again")):
+        with Fake(*[reply(reason)] * 20) as fake:
+            result = Cli(tmp_path, SPINE_URL=fake.url)("doctor", "--json")
+            (only,) = result.json["findings"]
+            assert result.code == FAILED and only["level"] == "critical" and todo in only["do"], only
+            assert (f"is not ready: {reason}" if reason else "does not serve this space") in only["says"]
+            assert "start it" not in only["do"] and "--url" not in only["do"]
+            assert len(fake.requests) == 3, "it is told at once"
 
 
 def test_an_alert_that_only_informs_is_nothing_to_do(tmp_path):

@@ -169,6 +169,45 @@ def told_to_plain_user(postgres, tmp_path):
         plain.server.discard()
 
 
+def pause(node):
+    """The signal is taken by one thread, which stops the others a moment later."""
+    pid = node.server.process.pid
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: all(") T " in thread.read_text() for thread in Path(f"/proc/{pid}/task").glob("*/stat")), "all stand still")
+
+
+def unread_bytes(port):
+    """What has come for a server and was not read by it."""
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return sum(int(row[4].split(":")[1], 16) for row in rows if int(row[1].split(":")[1], 16) == port and row[3] == "01")
+
+
+@pytest.mark.parametrize("method, path, body, headers, told", [
+    ("POST", "/v1/keys", {"name": "ops"}, {}, (500, "outcome_unknown", False)),
+    ("POST", "/v1/keys/key-1/rotate", {}, {}, (500, "outcome_unknown", False)),
+    ("PATCH", "/v1/memories/ms-1", {"content": "new"}, {"If-Match": '"ms-1@1"'}, (500, "outcome_unknown", False)),
+    ("PATCH", "/v1/memories/ms-1", {"content": "new"}, {}, (503, "no_owner", True)),
+    ("POST", "/v1/agents/worker/receive", {}, {}, (503, "no_owner", True)),
+    ("GET", "/v1/memories", None, {}, (503, "no_owner", True)),
+])
+def test_what_may_be_done_by_a_node_that_died_is_asked_again_only_where_that_does_no_harm(join, method, path, body, headers, told):
+    first, second = nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    space = space_of(first, nodes)
+    store(second, space, "old")
+
+    def lease_left_ms():
+        return next((node["lease_left_ms"] for node in second.cluster()["nodes"] if node["id"] == first.id), 0)
+
+    wait_until(lambda: lease_left_ms() > 4000, "it has just renewed its lease")
+    pause(first)
+    waiting = Waiting(second, method, path, body, space, headers=headers)
+    wait_until(lambda: unread_bytes(first.address[1]) > 0, "it is at the owner")
+    first.server.kill()
+    answer = waiting.result()
+    assert (answer.status, answer.json["code"], answer.json["retryable"]) == told, answer
+
+
 def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, database):
     nodes = [join(), join()]
 
@@ -187,6 +226,30 @@ def test_making_a_key_in_the_database_beside_servers_says_what_to_do(join, datab
     for node in nodes:
         assert node.server.terminate() == 0
     assert key("create", "rescue").returncode == 0
+
+
+def test_the_doctor_tells_how_the_cluster_is_and_a_database_that_is_away(join, postgres, database):
+    nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    store(nodes[0], "here", "kept")
+
+    def doctor(command="doctor"):
+        return subprocess.run([server.binary(), command, "--url", nodes[0].url, "--space", "here"], capture_output=True,
+                              text=True, check=False, timeout=60, env=server.clean_environment())
+
+    well = wait_until(lambda: (got := doctor()).returncode == 0 and got, "all is well")
+    assert re.search(r"^ok +cluster +2 nodes live, and every space has an owner$", well.stdout, re.MULTILINE), well.stdout
+    assert "on the disk of PostgreSQL's machine" in well.stdout
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database.name}'")
+    wait_until(lambda: nodes[0].ask("GET", "/readyz").status == 503, "it is not ready")
+    away = doctor()
+    assert away.returncode == 1 and re.search(f"{nodes[0].url} answers, and is not ready: no_(lease|database)$", away.stdout,
+                                              re.MULTILINE), away.stdout
+    assert "start it" not in away.stdout
+    told = doctor("status")
+    assert told.returncode == 5 and "the server is not ready: no_" in told.stderr, told
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS true")
 
 
 def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was_stored(join, postgres, database):

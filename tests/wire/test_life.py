@@ -7,6 +7,7 @@ import socket
 import stat
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from api import TIMEOUT_S, Api, parse_raw, read_all, wait_until
@@ -283,16 +284,22 @@ def read_until(stream, last):
     raise AssertionError(f"it ended before it said {last!r}: {lines}")
 
 
-def test_what_to_do_next_works_as_it_is_printed_on_any_port(tmp_path):
+@pytest.mark.parametrize("called, says", [("bin/spine", "bin/spine"), ("spine-2", "spine-2"), ("my spine", "spine")])
+def test_what_to_do_next_works_as_it_is_printed_on_any_port_and_by_any_name(tmp_path, called, says):
+    (tmp_path / "bin").mkdir()
+    for name in (Path(called).name, "spine"):
+        (tmp_path / "bin" / name).is_symlink() or (tmp_path / "bin" / name).symlink_to(binary().resolve())
+    environment = clean_environment(HOME=str(tmp_path), PATH=f"{tmp_path}/bin:{os.environ['PATH']}")
     process = subprocess.Popen(
-        [str(binary()), "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")],
+        [called, "serve", "--listen", "127.0.0.1:0", "--data", str(tmp_path / "data")], cwd=tmp_path,
+        executable=tmp_path / "bin" / Path(called).name,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=clean_environment(), text=True,
     )
     try:
-        commands = [line for line in read_until(process.stdout, "in a browser") if line.startswith(("export", "build/"))]
-        script = "\n".join(commands).replace("build/spine", str(binary())).replace(" demo", " demo --fast")
-        environment = clean_environment(HOME=str(tmp_path))
-        done = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, env=environment)
+        commands = [line for line in read_until(process.stdout, "in a browser") if line.startswith(("export", f"{says} "))]
+        assert len(commands) == 4, commands
+        script = "\n".join(commands).replace(" demo", " demo --fast")
+        done = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, env=environment, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert "Retry-After" in done.stdout
         url = json.loads((tmp_path / "data" / "server.json").read_text())["url"]

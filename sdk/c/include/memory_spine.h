@@ -32,11 +32,12 @@
  * After a fork, the child opens a client of its own. The library starts no threads and installs no signal handlers.
  *
  * TIME. A call takes at most `timeout_ms` (30 seconds unless you say otherwise), all retries included. The time that
- * you ask the server to wait (`wait_ms`) comes on top.
+ * you ask the server to wait (`wait_ms`) comes on top, and a try that begins later has that much again.
  *
  * RETRIES. Within that time a call is sent again where that cannot do anything twice: no connection could be made; or
  * it was lost, and the call only reads, may be said twice, or carries an Idempotency-Key (each call that creates gets
- * one); or the server was too busy and said when to come again.
+ * one); or the server refused it with 503 and said when to come again: it is busy, or the node of a cluster that has
+ * the space is being replaced. What may have been done and has no key ("outcome_unknown") is never sent again.
  *
  * KEYS. A key is sent as "Authorization: Bearer …", to the client's address and no other. It is in no error, and is
  * overwritten when the client is closed. A key file that cannot be read, holds none, or that others could read, too, is
@@ -105,7 +106,9 @@ typedef struct ms_client ms_client;
 
 typedef enum ms_retry {
 	MS_RETRY = 0,		/* until the time of the call is over: it outlives a restart of the server */
-	MS_RETRY_BRIEFLY,	/* three times at most, and not where nothing listens: a person waits */
+	/* A person waits: a connection is made again three times at most, and not where nothing listens. A refusal is
+	 * waited for as with MS_RETRY, unless it is for longer than 5 s. */
+	MS_RETRY_BRIEFLY,
 	MS_RETRY_NEVER,
 } ms_retry;
 
@@ -423,6 +426,10 @@ typedef struct ms_request {
 	void *data_arg;
 	bool (*is_stopped)(void *arg);		/* asked about once a second: true ends the call. May be NULL */
 	void *stop_arg;
+	/* Is told once, after a second in which the call was sent and not carried out: why, and for how much longer it
+	 * is tried. May be NULL. */
+	void (*on_retry)(void *arg, const ms_error *why, int64_t left_ms);
+	void *retry_arg;
 } ms_request;
 
 /* Makes the call and reads its answer, which must be JSON unless `accept` says otherwise. */

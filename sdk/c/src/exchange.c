@@ -4,8 +4,9 @@
  *
  *   - no connection could be made: it was not sent;
  *   - the connection was lost, and the request is safe: it reads, may be said twice, or carries an Idempotency-Key;
- *   - the server refused it with 503 and said when to come again. What is refused has changed nothing. A breaker that
- *     is open ("circuit_open") is no such refusal: whoever waits is told.
+ *   - the server refused it with 503 and said when to come again: it is busy, or the space moves to another node.
+ *     What is refused has changed nothing. A breaker that is open ("circuit_open") is no such refusal: whoever waits is
+ *     told.
  *
  * What may have happened although it was refused ("outcome_unknown", 500) is never sent again from here.
  */
@@ -22,11 +23,13 @@
 #include <unistd.h>
 
 enum {
-	BRIEF_TRIES = 4,
+	BRIEF_REPAIRS = 3,		/* so often is a connection made again while a person waits */
 	BRIEF_AFTER_MAX_MS = 5000,	/* who says "not before a minute" is not asked again while a person waits */
 	FIRST_PAUSE_MS = 100,		/* doubled for each further try */
 	PAUSE_MAX_MS = 2000,		/* a server that takes long to start is asked every other second */
 	SLICE_MS = 200,			/* of a pause, between two looks at is_stopped */
+	TELL_AFTER_MS = 1000,		/* what is over sooner is not worth a word */
+	LATE_MS = 5000,			/* how much later than asked for the answer to a call that waits may come */
 	KEY_BYTES = 16,
 	WAIT_MAX_MS = 24 * 60 * 60 * 1000,
 };
@@ -36,8 +39,12 @@ struct attempt {
 	ms_status status;		/* of the last try */
 	CURLcode code;
 	ms_error error;			/* of the last try */
+	int64_t begun_ns;
+	int64_t until_ns;		/* no try begins later */
 	int tries;
+	int repairs;			/* tries before it had no connection, or lost it */
 	bool was_lost;			/* one of the tries before it was */
+	bool was_told;			/* on_retry was called */
 	bool is_safe;
 };
 
@@ -104,10 +111,12 @@ static int64_t pause_before_next(struct attempt *a)
 {
 	ms_retry retry = a->transfer.client->retry;
 
-	if (retry == MS_RETRY_NEVER || (retry == MS_RETRY_BRIEFLY && a->tries >= BRIEF_TRIES) || a->transfer.has_begun)
+	if (retry == MS_RETRY_NEVER || a->transfer.has_begun)
 		return -1;
 	if (a->status == MS_OK)
 		return busy_pause_ms(a);
+	if (retry == MS_RETRY_BRIEFLY && a->repairs >= BRIEF_REPAIRS)
+		return -1;
 	if (is_lost(&a->transfer, a->code))
 		return a->is_safe ? backoff_ms(a) : -1;
 	/* Nothing listens: while a person waits, that is worth another try only where something did a moment ago. */
@@ -134,12 +143,24 @@ static bool pause_for(const ms_request *request, int64_t ms)
 
 /* --- Tries --- */
 
+/* A call that waits is given its whole wait in each try, also where it was refused halfway. */
+static int64_t deadline_of_try(const struct attempt *a)
+{
+	int64_t wait_ms = a->transfer.request->wait_ms, timeout_ms = a->transfer.client->timeout_ms, until_ns;
+
+	if (wait_ms == 0)
+		return a->until_ns;
+	until_ns = msi_client_now_ns() + (wait_ms + (timeout_ms < LATE_MS ? timeout_ms : LATE_MS)) * 1000000;
+	return until_ns > a->until_ns ? until_ns : a->until_ns;
+}
+
 static void try_once(struct attempt *a)
 {
 	struct msi_transfer *t = &a->transfer;
 
 	a->tries++;
 	a->code = CURLE_OK;
+	t->deadline_ns = deadline_of_try(a);
 	a->status = msi_transfer_begin(t, &a->error);
 	if (a->status == MS_OK)
 		a->code = curl_easy_perform(t->curl);
@@ -148,22 +169,39 @@ static void try_once(struct attempt *a)
 		a->status = msi_transfer_status(t, a->code, &a->error);
 }
 
+/* Somebody may sit there and wonder. */
+static void tell(struct attempt *a, int64_t now_ns)
+{
+	const ms_request *request = a->transfer.request;
+	ms_error why = a->error;
+
+	if (a->was_told || request->on_retry == NULL || now_ns - a->begun_ns < TELL_AFTER_MS * 1000000LL)
+		return;
+	a->was_told = true;
+	if (a->status == MS_OK)
+		msi_answer_problem(a->transfer.answer, a->transfer.client->url, &why);
+	request->on_retry(request->retry_arg, &why, (a->until_ns - now_ns) / 1000000);
+}
+
 static void try_until_answered(struct attempt *a)
 {
 	struct msi_transfer *t = &a->transfer;
-	int64_t pause_ms;
+	int64_t pause_ms, now_ns;
 	ms_error nobody;
 	bool was_nobody = false;
 
 	for (;;) {
 		try_once(a);
 		pause_ms = pause_before_next(a);
-		if (pause_ms < 0 || msi_client_now_ns() + pause_ms * 1000000 >= t->deadline_ns)
+		now_ns = msi_client_now_ns();
+		if (pause_ms < 0 || now_ns + pause_ms * 1000000 >= a->until_ns)
 			break;
 		was_nobody = a->code == CURLE_COULDNT_CONNECT;
 		if (was_nobody)
 			nobody = a->error;
 		a->was_lost = a->was_lost || is_lost(&a->transfer, a->code);
+		a->repairs += a->status != MS_OK;
+		tell(a, now_ns);
 		if (!pause_for(t->request, pause_ms)) {
 			a->status = msi_error_set(&a->error, MS_STOPPED, "stopped",
 						  "stopped before the answer was there");
@@ -213,7 +251,7 @@ static ms_status check_request(const ms_request *request, ms_error *ret_error)
 /* Takes a handle, tries, gives it back. */
 static ms_status perform(ms_client *client, struct attempt *a, ms_error *ret_error)
 {
-	ms_status status = msi_client_take(client, a->transfer.deadline_ns, &a->transfer.curl, ret_error);
+	ms_status status = msi_client_take(client, a->until_ns, &a->transfer.curl, ret_error);
 
 	if (status != MS_OK)
 		return status;
@@ -240,7 +278,8 @@ ms_status msi_exchange(ms_client *client, const ms_request *request, struct ms_a
 	}
 	a.is_safe = request->repeatable || a.transfer.key || strcmp(request->method, "GET") == 0;
 	a.transfer.timeout_ms = client->timeout_ms + request->wait_ms;
-	a.transfer.deadline_ns = msi_client_now_ns() + a.transfer.timeout_ms * 1000000;
+	a.begun_ns = msi_client_now_ns();
+	a.until_ns = a.begun_ns + a.transfer.timeout_ms * 1000000;
 	a.transfer.answer = msi_answer_new(client->max_answer_bytes);
 	if (a.transfer.answer == NULL)
 		return msi_error_no_memory(ret_error);

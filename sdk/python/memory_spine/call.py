@@ -14,8 +14,8 @@ RETRIES. A request is sent again, until the call's time is over, where that cann
 - it was not sent at all (no connection could be made);
 - the connection was lost, and the request is `safe`: it only reads, says what is to be however often it is said, or
   carries an Idempotency-Key;
-- the server refused it with 503 and said when to come again, or that it is about to stop. What is refused has changed
-  nothing. A breaker that is open (`circuit_open`) is no such refusal: whoever waits is told.
+- the server refused it with 503 and said when to come again (it is busy, or the node of a cluster that has the space is
+  being replaced), or that it is about to stop. What is refused has changed nothing. A breaker that is open (`circuit_open`) is no such refusal: whoever waits is told.
 
 All attempts and the waits between them share the call's one deadline, so that a call outlives a restart of the server.
 
@@ -23,8 +23,8 @@ Some requests are refused when they are said again, because they were carried ou
 handoff that was redriven. They are sent again all the same, the error says that it is `repeated`, and the call looks at
 what became of it.
 
-WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ack. The time for its answer counts from
-when it is sent and has that much more; the deadline of what follows it counts from its answer. A call that would rather
+WAITING. A request may ask the server to wait (`wait_s`), for a handoff or an ack. Each time that it is sent, the time
+for its answer has that much more; the deadline of what follows it counts from its answer. A call that would rather
 go on waiting than fail while the server restarts says so itself: it sends such a request with retry=False, and yields a
 `Sleep` before it sends it again. `Cancel` ends the waiting from outside.
 
@@ -319,12 +319,12 @@ def perform(steps: Steps[T], timeout: float, retries: Optional[int]) -> Effects[
                 continue
             waits = step.wait_s is not None
             if isinstance(step, Request) and step.wait_s is not None:
-                deadline = time.monotonic() + step.wait_s + min(timeout, _LATE_S)
+                deadline = time.monotonic() + step.wait_s + (timeout if step.retry else min(timeout, _LATE_S))
             try:
                 if isinstance(step, Read):
                     response = _answered((yield step))
                 else:
-                    response = yield from _exchange(step, deadline, retries)
+                    response = yield from _exchange(step, deadline, min(timeout, _LATE_S), retries)
             except errors.SpineError as error:
                 deadline = time.monotonic() + timeout if waits else deadline
                 step = steps.throw(error)
@@ -341,13 +341,14 @@ def _answered(response: Optional[Response]) -> Response:
     return response
 
 
-def _exchange(request: Request, deadline: float, retries: Optional[int]) -> Effects[Response]:
+def _exchange(request: Request, deadline: float, late_s: float, retries: Optional[int]) -> Effects[Response]:
     attempt = 0
     was_lost = False
     nobody: Optional[errors.SpineError] = None
     while True:
         try:
-            response = _answered((yield Send(request, deadline)))
+            until = deadline if request.wait_s is None else time.monotonic() + request.wait_s + late_s
+            response = _answered((yield Send(request, until)))
             if response.status < 400:
                 return response
             raise response.error()

@@ -336,6 +336,32 @@ def test_overload_that_lasts_is_an_error_with_the_time_to_wait(connect):
     assert caught.value.retry_after == 0.001
 
 
+def test_a_wait_that_is_refused_halfway_may_wait_as_long_again(connect):
+    def halfway(channel):
+        channel.read()
+        time.sleep(1.5)  # it lets it wait so long
+        channel.reply(503, {**OVERLOADED, "code": "no_owner"})
+        channel.read()
+        time.sleep(2)
+        channel.reply(200, {"handoffs": []})
+
+    with Peer(halfway) as peer:
+        assert connect(peer.url, timeout=1).agent("worker").receive(wait_s=2) == []
+    assert len(peer.requests) == 2
+
+
+def test_who_does_not_wait_for_work_waits_for_a_space_that_moves(connect):
+    def moves(channel):
+        channel.read()
+        channel.reply(503, {"code": "no_owner", "detail": "moves", "retryable": True, "retry_after_ms": 6000})
+        channel.read()
+        channel.reply(200, {"handoffs": []})
+
+    with Peer(moves) as peer:
+        assert connect(peer.url).agent("worker").receive() == []
+    assert len(peer.requests) == 2
+
+
 def test_nobody_waits_longer_for_a_retry_than_the_call_may_take(connect):
     def later(channel):
         while channel.read():

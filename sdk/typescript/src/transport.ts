@@ -4,10 +4,12 @@
  * RETRIES. A request is sent again, until its time is over, where that cannot do anything twice: it was not sent at all
  * (no connection could be made); the connection was lost, and the request is `safe` (it only reads, says what is to be
  * however often it is said, carries an Idempotency-Key, or is known by its lease); the server refused it with 503 and
- * said when to come again, or that it is about to stop. An open breaker is no such refusal. All attempts share one
- * deadline, so that a call outlives a restart of the server.
+ * said when to come again (it is busy, or the node of a cluster that has the space is being replaced), or that it is
+ * about to stop. An open breaker is no such refusal. All attempts share one deadline, so that a call outlives a restart
+ * of the server.
  *
- * WAITING. A request may ask the server to wait (`waitS`): the time for its answer has that much more.
+ * WAITING. A request may ask the server to wait (`waitS`): each time that it is sent, the time for its answer has that
+ * much more.
  *
  * @module
  */
@@ -196,13 +198,13 @@ export class Transport {
 	/** Sends a request, again where that is safe, and returns the answer; a refusal is thrown. */
 	async send(request: Request): Promise<Answer> {
 		const timeoutMs = request.timeoutS * 1000;
-		const deadline =
-			now() + (request.waitS === undefined ? timeoutMs : request.waitS * 1000 + Math.min(timeoutMs, LATE_MS));
+		const lateMs = request.waitS === undefined ? 0 : request.waitS * 1000 + Math.min(timeoutMs, LATE_MS);
+		const deadline = now() + (request.waitS ?? 0) * 1000 + timeoutMs;
 		let wasLost = false;
 		let nobody: SpineError | undefined;
 		for (let attempt = 0; ; attempt++) {
 			try {
-				const answer = await this.#once(request, deadline);
+				const answer = await this.#once(request, lateMs > 0 ? now() + lateMs : deadline);
 				if (answer.status < 400) return answer;
 				throw refusal(answer);
 			} catch (error) {

@@ -71,6 +71,19 @@ test("a refusal that says when to come again is waited for", async () => {
 	assert.ok(Date.now() - began >= 30);
 });
 
+test("a space that moves is waited for by who does not wait for work, too", async () => {
+	const spine = through([refuse(503, "no_owner", { "Retry-After": "6" })]);
+	assert.deepEqual(await spine.agent("mover").receive(), []);
+	assert.equal(flaky.requests.length, 2);
+});
+
+test("a wait that is refused halfway may wait as long again", async () => {
+	const lets = (ms, then) => (...them) => new Promise((done) => setTimeout(() => done(then(...them)), ms));
+	const spine = through([lets(1500, refuse(503, "no_owner", { "Retry-After": "0" })), lets(500, pass)], { timeoutS: 1 });
+	assert.deepEqual(await spine.agent("waiter").receive({ waitS: 2 }), []);
+	assert.equal(flaky.requests.length, 2);
+});
+
 test("a refusal that is none for now is told at once", async () => {
 	const spine = through([refuse(503, "store_failed", {}, { retryable: false })]);
 	assert.ok((await failure(spine.store("x"))) instanceof Unavailable);

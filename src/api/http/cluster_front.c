@@ -1,5 +1,6 @@
 #include "api/http/cluster_front.h"
 
+#include "api/describe/descriptions.h"
 #include "api/describe/newer.h"
 #include "api/describe/shapes.h"
 #include "api/gate.h"
@@ -252,18 +253,34 @@ static void log_failure(const struct way *way, const char *why)
 			  LOG_STR("to", way->url), LOG_STR("error", why));
 }
 
+/* Said again it would be refused because it was carried out, or do something else: make another secret, of which nobody
+ * got to know the first. A condition (If-Match) holds once. */
+static bool is_once(const struct way *way)
+{
+	static const struct description *const once[] = {
+		&describe_create_key, &describe_rotate_key, &describe_delete_space,
+	};
+	struct str key = http_req_header(way->req, "idempotency-key");
+	const struct description *d = way->route ? way->route->describes : NULL;
+
+	if (way->route == NULL || (way->route->op->flags & OP_TAKES_KEY))
+		return key.p == NULL;
+	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
+		if (d == once[i])
+			return true;
+	return http_req_header(way->req, "if-match").p != NULL;
+}
+
 /* What does nothing twice may be sent again; whether the rest was carried out nobody knows. */
 static void on_failed(void *ctx, struct http_req *req, const char *why, bool may_have_run)
 {
 	const struct way *way = ctx;
-	struct str key = http_req_header(req, "idempotency-key");
-	bool takes_key = way->route == NULL || (way->route->op->flags & OP_TAKES_KEY);
 	struct problem problem = {0};
 
 	log_failure(way, why);
 	if (!may_have_run) {
 		refuse(req, "the node that owns the space cannot be reached");
-	} else if (takes_key && key.p == NULL) {
+	} else if (is_once(way)) {
 		problem_set(&problem, P_OUTCOME_UNKNOWN, NULL, "the node that owns the space went away before it "
 			    "answered: this may be done or not; look, before it is sent again");
 		refuse_with(req, &problem);

@@ -14,6 +14,7 @@ static int exec_doctor(struct cli *cli)
 {
 	struct findings f;
 
+	cli->is_told_at_once = true;	/* how it is now is what is asked for */
 	if (cli_client(cli) == NULL)
 		return CLI_USAGE;
 	findings_init(&f, cli);
@@ -27,9 +28,10 @@ const struct command cmd_doctor = {
 	.name = "doctor",
 	.summary = "Looks at everything that may be wrong, and says what to do about it",
 	.usage = "",
-	.about = "Server, versions of clients, clock, store and its growth, disk, queues, breakers, parked handoffs, "
-		 "alerts. The exit code is 0 where nothing is to be done, 1 where something is, also where the server "
-		 "cannot be reached, and 2 where the command line is wrong. It changes nothing.\n\n"
+	.about = "Server, versions of clients, clock, store and its growth, disk, the nodes of a cluster, queues, "
+		 "breakers, parked handoffs, alerts. The exit code is 0 where nothing is to be done, 1 where something "
+		 "is, also where the server cannot be reached, and 2 where the command line is wrong. It changes "
+		 "nothing.\n\n"
 		 "With --json the document is {\"ok\",\"findings\":[{\"about\",\"level\",\"says\",\"do\"}]}; level is "
 		 "ok, note, warning or critical, and do is null where nothing is to be done.",
 	.examples = {"spine doctor", "spine doctor --check --json | jq '.findings[].level'"},

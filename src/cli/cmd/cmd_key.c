@@ -1,4 +1,5 @@
 /* spine key: who is let in. */
+#include "admin/admin.h"
 #include "admin/admin_key.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -147,6 +148,18 @@ static size_t read_scopes(struct cli *cli, const char ***ret)
 	return count;
 }
 
+static int check_store(const struct cli *cli, const char *url)
+{
+	struct buf error;
+	int code = CLI_OK;
+
+	buf_init(&error, ERROR_MAX_BYTES);
+	if (url && !admin_store_is_good(url, &error))
+		code = cli_usage(cli, "--store: %s", buf_str(&error).p);
+	buf_release(&error);
+	return code;
+}
+
 /* The store that is to be changed without its server; NULL: none is named. */
 static int read_store(const struct cli *cli, const char **ret)
 {
@@ -155,9 +168,7 @@ static int read_store(const struct cli *cli, const char **ret)
 	*ret = dir ? dir : url;
 	if (dir && url)
 		return cli_usage(cli, "--data and --store name two stores; give one");
-	if (url && strncmp(url, "postgres", strlen("postgres")) != 0)
-		return cli_usage(cli, "--store is \"%.400s\"; expected postgres://user@host/name", url);
-	return CLI_OK;
+	return dir ? CLI_OK : check_store(cli, url);
 }
 
 static int create_here(struct cli *cli, const char *dir, int64_t expires_at_ms)

@@ -1,4 +1,5 @@
 /* spine migrate: the schema of a database that servers share. */
+#include "admin/admin.h"
 #include "admin/admin_migrate.h"
 #include "cli/commands.h"
 #include "cli/shared_options.h"
@@ -42,18 +43,21 @@ static int exec_migrate(struct cli *cli)
 	const char *store = options_text(&cli->options, "store");
 	struct admin_schema schema = {0};
 	struct buf error;
-	bool is_done;
+	int code = CLI_OK;
 
 	if (store == NULL)
 		return cli_usage(cli, "which database? --store postgres://user@host/name, or SPINE_STORE");
 	buf_init(&error, TEXT_MAX_BYTES);
-	is_done = admin_migrate(store, options_flag(&cli->options, "finish"), &schema, &error);
-	if (is_done)
+	if (!admin_store_is_good(store, &error)) {
+		code = cli_usage(cli, "--store: %s", buf_str(&error).p);
+	} else if (admin_migrate(store, options_flag(&cli->options, "finish"), &schema, &error)) {
 		print_schema(cli, &schema);
-	else
+	} else {
 		cli_error(cli, "%s", buf_str(&error).p);
+		code = CLI_FAILED;
+	}
 	buf_release(&error);
-	return is_done ? CLI_OK : CLI_FAILED;
+	return code;
 }
 
 const struct command cmd_migrate = {

@@ -308,6 +308,7 @@ static int exec_serve(struct cli *cli)
 		.listen = options_text(o, "listen"),
 		.data_dir = options_text(o, "data"),
 		.store = options_text(o, "store"),
+		.program = cli_called(cli),
 		.advertise = options_text(o, "advertise"),
 		.tls = tls_options_read(o),
 		.keep_handoffs_ms = keep_ms(o, "keep-handoffs"),

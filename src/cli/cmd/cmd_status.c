@@ -7,19 +7,21 @@
 
 enum { DELIVERY_MAX_BYTES = 1 << 20, CLIENTS_MAX_BYTES = 16 * 1024 };
 
-/* A server that answers but takes no more work is not well. */
-static int check_ready(struct cli *cli, struct ask *ready)
+/* A server that answers but takes no more work is not well. Where nothing of it answers, the next call says so. */
+static int check_ready(struct cli *cli)
 {
+	int code = CLI_OK;
 	struct str reason;
+	struct ask ready;
 
-	ask_make_get(cli, "/readyz", ready);
-	if (ready->exit == CLI_OK)
-		return CLI_OK;
-	reason = ask_str(&ready->json, "reason");
-	if (reason.n == 0)
-		reason = ready->code;
-	cli_error(cli, "the server is not ready: %.*s", STR_ARG(reason));
-	return str_is(reason, "store_failed") ? CLI_DAMAGED : CLI_UNREACHABLE;
+	ask_make_get(cli, "/readyz", &ready);
+	reason = ask_str(&ready.json, "reason");
+	if (ready.reply.status == 503) {
+		cli_error(cli, "the server is not ready: %.*s", STR_ARG(reason.n ? reason : ready.code));
+		code = str_is(reason, "store_failed") ? CLI_DAMAGED : CLI_UNREACHABLE;
+	}
+	ask_release(&ready);
+	return code;
 }
 
 static void print_verdict(const struct cli *cli, bool is_ready)
@@ -108,11 +110,14 @@ static void print_delivery(struct cli *cli)
 
 static int exec_status(struct cli *cli)
 {
-	struct ask status, ready = {0};
-	int code = ask_run_get(cli, "/v1/status", &status);
+	int code, ready;
+	struct ask status;
 
+	cli->is_told_at_once = true;	/* how it is now is what is asked for */
+	ready = check_ready(cli);
+	code = ask_run_get(cli, "/v1/status", &status);
 	if (code == CLI_OK) {
-		code = check_ready(cli, &ready);
+		code = ready;
 		if (cli_is_json(cli)) {
 			cli_write_json(cli, buf_str(&status.reply.body));
 		} else {
@@ -124,7 +129,6 @@ static int exec_status(struct cli *cli)
 		}
 	}
 	ask_release(&status);
-	ask_release(&ready);
 	return code;
 }
 

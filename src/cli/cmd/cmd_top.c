@@ -210,11 +210,12 @@ static int run_live(struct cli *cli)
 
 static int exec_top(struct cli *cli)
 {
+	bool is_live = cli->out.is_terminal && !options_flag(&cli->options, "once") && !cli_is_json(cli);
+
+	cli->is_told_at_once = is_live;
 	if (cli_client(cli) == NULL)
 		return CLI_USAGE;
-	if (!cli->out.is_terminal || options_flag(&cli->options, "once") || cli_is_json(cli))
-		return run_once(cli);
-	return run_live(cli);
+	return is_live ? run_live(cli) : run_once(cli);
 }
 
 const struct command cmd_top = {

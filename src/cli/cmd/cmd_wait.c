@@ -60,9 +60,10 @@ static void print_work(const struct cli *cli, const struct waiter *w, const stru
 		 STR_ARG(ask_str(handoff, "from")), w->agent, w->agent);
 }
 
-/* A server that was there a moment ago is being restarted: it is asked again while there is time. */
+/* A server that was there a moment ago is being restarted, or the space moves: there is time to ask again. */
 static bool is_worth_waiting(struct waiter *w, const struct ask *ask)
 {
+	w->was_reached = w->was_reached || ask_bool(&ask->json, "retryable");
 	if (ask->exit != CLI_UNREACHABLE || !w->was_reached || stop_count(&w->stop))
 		return false;
 	if (clock_mono_ns() >= w->deadline_ns)
@@ -129,6 +130,7 @@ static int exec_wait(struct cli *cli)
 	int code = CLI_OK, fd = -1;
 
 	cli->timeout_ms = CALL_TIMEOUT_MS;
+	cli->is_told_at_once = true;	/* it asks again itself, with what is left of the time */
 	if (!stop_init(&w.stop, cli))
 		return CLI_FAILED;
 	if (w.is_only_one && (fd = replace_other(cli, w.agent)) < 0) {

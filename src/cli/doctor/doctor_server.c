@@ -22,23 +22,40 @@ enum {
 /* The largest request (16 MiB) must fit beside what the log of writes takes until it is folded in. */
 #define ROOM_MIN_BYTES (64LL << 20)
 
-static void look_at_readiness(struct findings *f)
+struct remedy {
+	const char *reason;	/* of /readyz */
+	const char *todo;
+};
+
+static const struct remedy remedies[] = {
+	{"store_failed", "look at its log, repair the disk, run spine check, restart the server"},
+	{"store_damaged", "what is on the damaged page is not served: run spine check; docs/bad-day.md says how to go "
+	 "on"},
+	{"no_database", "bring PostgreSQL back, or mend the way to it; the node goes on by itself"},
+	{"no_lease", "see in its log which it is: it does not reach the database, or it does not know the time to "
+	 "within a second. It goes on by itself when that is mended; other nodes serve meanwhile"},
+	{"too_old", "install the version that its log names"},
+	{NULL, "wait until it is back, or start it again: spine serve"},
+};
+
+/* Asked first: it is answered whatever else is not. False where the server says that it is not ready. */
+static bool look_at_readiness(struct findings *f)
 {
+	const struct remedy *r = remedies;
+	struct str reason;
 	struct ask ready;
+	bool is_told;
 
 	ask_make_get(f->cli, "/readyz", &ready);
-	if (ready.exit != CLI_OK) {
-		struct str reason = ask_str(&ready.json, "reason");
-
-		findings_add(f, FINDING_CRITICAL, "server", str_is(reason, "store_failed") ?
-			     "look at its log, repair the disk, run spine check, restart the server" :
-			     str_is(reason, "store_damaged") ?
-			     "what is on the damaged page is not served: run spine check; docs/bad-day.md says how to "
-			     "go on" :
-			     "wait until it is back, or start it again: spine serve",
-			     "it answers, and is not ready: %.*s", STR_ARG(reason.n ? reason : STR("no reason given")));
-	}
+	reason = ask_str(&ready.json, "reason");
+	is_told = ready.reply.status == 503 && reason.n > 0;
+	while (r->reason && !str_is(reason, r->reason))
+		r++;
+	if (is_told)
+		findings_add(f, FINDING_CRITICAL, "server", r->todo, "%s answers, and is not ready: %.*s",
+			     client_url(f->cli->client), STR_ARG(reason));
 	ask_release(&ready);
+	return !is_told;
 }
 
 /* Whose eyes these are: what follows is what the key may see. */
@@ -175,6 +192,19 @@ static void look_at_disk(struct findings *f, const char *dir, int64_t bytes, int
 		findings_add(f, FINDING_OK, "disk", NULL, "%.*s are free on the disk of %s", STR_ARG(room), dir);
 }
 
+/* What is stored is on PostgreSQL's disk; here are notes of the server, which hardly grow. */
+static void look_at_disk_of_notes(struct findings *f, const char *dir)
+{
+	struct statvfs disk;
+	bool is_seen = client_is_local(f->cli->client) && statvfs(dir, &disk) == 0;
+
+	if (is_seen && (int64_t)disk.f_bavail * (int64_t)disk.f_frsize < ROOM_MIN_BYTES)
+		findings_add(f, FINDING_WARNING, "disk", "make room", "hardly anything is free on the disk of %s, "
+			     "where the server keeps its notes", dir);
+	findings_add(f, FINDING_NOTE, "disk", NULL, "what is stored is on the disk of PostgreSQL's machine, which "
+		     "cannot be seen from here");
+}
+
 /* With --check: everything is read, as spine check does. */
 static void check_store(struct findings *f, const char *dir)
 {
@@ -223,8 +253,10 @@ static void look_at_store(struct findings *f, const struct json *status)
 		findings_add(f, FINDING_NOTE, "store", NULL, "PostgreSQL's own tools verify what it keeps");
 	else if (options_flag(&f->cli->options, "check"))
 		check_store(f, dir);
-	/* Of a store elsewhere only notes are on this disk. */
-	look_at_disk(f, dir, is_elsewhere ? 0 : bytes, is_elsewhere ? 0 : daily);
+	if (is_elsewhere)
+		look_at_disk_of_notes(f, dir);
+	else
+		look_at_disk(f, dir, bytes, daily);
 }
 
 /* It runs, and does not say how it is. */
@@ -243,11 +275,21 @@ static void tell_refusal(struct findings *f, const struct ask *status)
 			     "%s runs, and needs a key: %.*s", url, STR_ARG(why));
 }
 
+/* It answers and serves nothing, or not this space. */
+static void tell_unserved(struct findings *f, bool is_ready, const struct ask *status)
+{
+	if (is_ready)
+		findings_add(f, FINDING_CRITICAL, "server", "ask again in some seconds; where it stays so, "
+			     "docs/bad-day.md has a part for it", "%s answers, and does not serve this space: %.*s",
+			     client_url(f->cli->client), STR_ARG(ask_sentence(f->cli, status)));
+	doctor_look_at_cluster(f, STR(""));
+}
+
 bool doctor_look_at_server(struct findings *f)
 {
+	bool is_ready = look_at_readiness(f), is_there;
 	int64_t before_ns = clock_mono_ns();
 	struct ask status;
-	bool is_there;
 
 	ask_make_get(f->cli, "/v1/status", &status);
 	is_there = status.exit == CLI_OK;
@@ -257,17 +299,19 @@ bool doctor_look_at_server(struct findings *f)
 		f->sees_all = json_get(&status.json, "store") != NULL;
 		findings_add(f, FINDING_OK, "server", NULL, "%s answers within %lld ms", client_url(f->cli->client),
 			     (long long)((clock_mono_ns() - before_ns) / 1000000 + 1));
-		look_at_readiness(f);
 		look_at_key(f);
 		look_at_versions(f, &status.json);
 		look_at_clock(f);
 		look_at_store(f, &status.json);
+		doctor_look_at_cluster(f, ask_str(&status.json, "started_at"));
 	} else if (str_is(status.code, "unauthorized") || str_is(status.code, "forbidden")) {
 		tell_refusal(f, &status);
 	} else if (str_is(status.code, "tls_failed")) {
 		findings_add(f, FINDING_CRITICAL, "server", "docs/bad-day.md says how a certificate is renewed; "
 			     "docs/keys.md, how clients come to trust one", "%.*s",
 			     STR_ARG(ask_sentence(f->cli, &status)));
+	} else if (status.reply.status == 503) {
+		tell_unserved(f, is_ready, &status);
 	} else if (f->cli->client) {
 		findings_add(f, FINDING_CRITICAL, "server", "start it (spine serve), or say where it is (--url, "
 			     "SPINE_URL)", "%.*s", STR_ARG(ask_sentence(f->cli, &status)));

@@ -33,8 +33,11 @@ void findings_print(const struct findings *f);
 
 /* --- What is looked at --- */
 
-/* Server, key, versions, clock, store and disk. False where the server does not answer: nothing more is to be seen. */
+/* Server, key, versions, clock, store and disk, and the nodes. False where the server does not answer: nothing more is
+ * to be seen. */
 bool doctor_look_at_server(struct findings *f);
+/* The nodes over one database, and its standbys. started_at: of the server, or empty. */
+void doctor_look_at_cluster(struct findings *f, struct str started_at);
 /* Queues, breakers, parked handoffs, alerts. */
 void doctor_look_at_delivery(struct findings *f);
 

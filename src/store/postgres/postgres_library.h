@@ -11,7 +11,7 @@
 
 #define POSTGRES_LIBRARY(X) \
 	X(PQbackendPID) X(PQclear) X(PQcmdStatus) X(PQcmdTuples) X(PQconnectdbParams) X(PQconnectStartParams) \
-	X(PQconninfo) X(PQconninfoFree) X(PQconsumeInput) \
+	X(PQconninfo) X(PQconninfoFree) X(PQconninfoParse) X(PQconsumeInput) \
 	X(PQenterPipelineMode) X(PQexitPipelineMode) X(PQerrorMessage) X(PQexec) X(PQexecParams) \
 	X(PQfinish) X(PQflush) X(PQfreemem) \
 	X(PQgetResult) X(PQgetisnull) X(PQgetlength) X(PQgetvalue) X(PQisBusy) X(PQnotifies) X(PQntuples) \
@@ -41,6 +41,7 @@ bool postgres_library_open(struct buf *error);
 #define PQconnectStartParams postgres_library.PQconnectStartParams
 #define PQconninfo postgres_library.PQconninfo
 #define PQconninfoFree postgres_library.PQconninfoFree
+#define PQconninfoParse postgres_library.PQconninfoParse
 #define PQconsumeInput postgres_library.PQconsumeInput
 #define PQenterPipelineMode postgres_library.PQenterPipelineMode
 #define PQexitPipelineMode postgres_library.PQexitPipelineMode
