@@ -28,7 +28,8 @@ struct passing {
 	struct buf body;		/* KEPT */
 	char *url_base;			/* owned */
 	int64_t drain_ms;
-	void (*on_failed)(void *ctx, struct http_req *req, const char *why, bool may_have_run);
+	int64_t drained_at_ms;		/* when this request was told; 0: not yet */
+	void (*on_failed)(void *ctx, struct http_req *req, const struct http_pass_failure *why);
 	void (*on_over)(void *ctx, struct http_req *req, int status, bool is_whole);
 	void *ctx;
 	enum passing_state state;
@@ -79,10 +80,10 @@ static void end_unheard(struct passing *p)
 		http_reply(req, 503, NULL, NULL, NULL);
 }
 
-static void give_up(struct passing *p, const char *why)
+static void fail(struct passing *p, const struct http_pass_failure *failure)
 {
-	void (*on_failed)(void *ctx, struct http_req *req, const char *why, bool may_have_run) = p->on_failed;
-	bool may_have_run = p->x.sendings > 0;
+	void (*on_failed)(void *ctx, struct http_req *req, const struct http_pass_failure *why) = p->on_failed;
+	struct http_pass_failure told = *failure;
 	struct http_req *req = p->req;
 	void *ctx = p->ctx;
 	char words[CURL_ERROR_SIZE];
@@ -95,10 +96,23 @@ static void give_up(struct passing *p, const char *why)
 		http_stream_cut(req);
 	} else {
 		/* They may be the exchange's own. */
-		snprintf(words, sizeof(words), "%s", why);
+		snprintf(words, sizeof(words), "%s", failure->why);
+		told.why = words;
 		release(p);
-		on_failed(ctx, req, words, may_have_run);
+		on_failed(ctx, req, &told);
 	}
+}
+
+static void give_up(struct passing *p, const char *why)
+{
+	fail(p, &(struct http_pass_failure){.why = why, .may_have_run = p->x.sendings > 0});
+}
+
+static void give_up_drained(struct passing *p)
+{
+	fail(p, &(struct http_pass_failure){
+		.why = "this server is stopping", .may_have_run = p->x.sendings > 0, .is_drained = true,
+	});
 }
 
 static void end_stream(struct passing *p)
@@ -225,26 +239,42 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 
 /* --- Drain, and cutting ----------------------------------------------------------------------------- */
 
-static void on_drain_over(struct http_timer *timer)
+static void end_drained(struct passing *p)
 {
-	struct passing *p = LIST_ELEMENT(timer, struct passing, drain_timer);
-
-	if (p->state == PASSING_ASKED)
-		give_up(p, "this server is stopping");
+	if (p->state == PASSING_STREAMED && p->head.is_events)
+		end_stream(p);
+	else if (p->state == PASSING_ASKED)
+		give_up_drained(p);
 }
 
+static void on_drain_over(struct http_timer *timer)
+{
+	end_drained(LIST_ELEMENT(timer, struct passing, drain_timer));
+}
+
+/* Who only listens loses nothing when the stream ends; what was asked for by another method comes at its end. */
+static int64_t patience_ms(const struct passing *p)
+{
+	bool is_listening = p->state == PASSING_STREAMED && http_req_method(p->req) == HTTP_GET;
+
+	return is_listening && p->drain_ms > HTTP_PASS_EVENTS_MS ? HTTP_PASS_EVENTS_MS : p->drain_ms;
+}
+
+/* Once more where the answer that is waited for turns out to be a stream. */
 static void on_drain(struct http_req *req, void *arg)
 {
 	struct passing *p = arg;
 
-	if (!http_server_is_draining(p->x.pass->loop->server))
+	if (!http_server_is_draining(p->x.pass->loop->server)) {
 		http_req_set_timer(req, FAR_MS, on_drain, p);
-	else if (p->state == PASSING_STREAMED && p->head.is_events)
-		end_stream(p);
-	else if (p->state == PASSING_ASKED && p->drain_ms > 0)
-		http_timer_set(p->x.pass->loop, &p->drain_timer, http_now_ms() + p->drain_ms);
-	else if (p->state == PASSING_ASKED)
-		give_up(p, "this server is stopping");
+		return;
+	}
+	if (p->drained_at_ms == 0)
+		p->drained_at_ms = http_now_ms();
+	if (p->drain_ms > 0)
+		http_timer_set(p->x.pass->loop, &p->drain_timer, p->drained_at_ms + patience_ms(p));
+	else
+		end_drained(p);
 }
 
 void http_pass_cut(struct http_pass *pass, const char *url_base, const char *why)

@@ -114,7 +114,7 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	n->api = (struct cluster_node_api){
 		.ctx = n, .find = node_find, .hold = node_hold, .release = node_release,
 		.shards_with_spaces = node_shards_with_spaces, .read_shard = node_read_shard,
-		.trouble = node_trouble, .count = node_count, .put = node_put,
+		.has_left = node_has_left, .trouble = node_trouble, .count = node_count, .put = node_put,
 	};
 	n->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	make_id(n);
@@ -150,7 +150,7 @@ bool node_make(struct node *n, struct buf *error)
 	n->files = (struct http_pass_files){.ca = c->ca_file, .cert = c->tls.cert, .key = c->tls.key};
 	n->front = cluster_front_new(&(struct cluster_front_config){
 		.own = &n->own->api, .node = &n->api, .id = n->id, .url = n->config.url, .files = &n->files,
-		.threads = c->http_threads,
+		.drain_ms = c->drain_timeout_ms, .threads = c->http_threads,
 	});
 	cluster_front_set_secret(n->front, n->view->all.secret);
 	return true;

@@ -15,9 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* KEY_LOOK_MS, KEY_LOOKS: a key that was made at another node is here as soon as that node has told it. */
+/* KEY_LOOK_MS, KEY_LOOKS: a key that was made at another node is here as soon as that node has told it.
+ * DRAIN_PART: of the time to drain, one part in so many is kept for telling that it was not enough. */
 enum { LOG_EVERY_MS = 1000 };	/* the same failure comes with every request */
-enum { SECRET_BYTES = 32, DRAIN_MS = 1000, KEY_LOOK_MS = 20, KEY_LOOKS = 100, SEAL_MAX = 512 };
+enum { SECRET_BYTES = 32, KEY_LOOK_MS = 20, KEY_LOOKS = 100, SEAL_MAX = 512, RETRY_MS = 1000, DRAIN_PART = 20 };
 
 struct cluster_front {
 	struct cluster_front_config config;
@@ -235,36 +236,56 @@ static void refuse_too_old(struct way *way, const struct cluster_place *place)
 /* --- Passing on --- */
 
 /* Whoever runs the nodes must find out why, and the caller must not. */
-static void log_failure(const struct way *way, const char *why)
+static void log_failure(const struct way *way, const struct http_pass_failure *why)
 {
 	struct cluster_front *f = way->front;
 	int64_t now_ms = clock_mono_ns() / 1000000, before_ms = atomic_load(&f->logged_ms);
 
 	if ((before_ms == 0 || now_ms - before_ms >= LOG_EVERY_MS) &&
 	    atomic_compare_exchange_strong(&f->logged_ms, &before_ms, now_ms))
-		log_write(f->config.own->log, LOG_WARN, "a request could not be passed on",
-			  LOG_STR("to", way->url), LOG_STR("error", why));
+		log_write(f->config.own->log, LOG_WARN, why->is_drained ? "a request that was passed on had no answer "
+			  "yet" : "a request could not be passed on", LOG_STR("to", way->url),
+			  LOG_STR("error", why->why));
+}
+
+static void refuse_drained(struct http_req *req, bool is_unknown, bool may_have_run)
+{
+	struct problem problem = {0};
+
+	if (is_unknown) {
+		problem_set(&problem, P_OUTCOME_UNKNOWN, NULL, "this server is stopping, and the node that owns the "
+			    "space has not answered yet: this may be done or not; look, before it is sent again");
+	} else {
+		problem_set(&problem, P_DRAINING, NULL, "this server is stopping%s", may_have_run ? ", and the node "
+			    "that owns the space has not answered yet; what was asked may be done: ask the same again "
+			    "through another server" : "; nothing was done: ask again through another server");
+		problem.retry_after_ms = RETRY_MS;
+	}
+	refuse_with(req, &problem);
 }
 
 /* What does nothing twice may be sent again; whether the rest was carried out nobody knows. */
-static void on_failed(void *ctx, struct http_req *req, const char *why, bool may_have_run)
+static void on_failed(void *ctx, struct http_req *req, const struct http_pass_failure *why)
 {
 	const struct way *way = ctx;
 	struct str key = http_req_header(req, "idempotency-key");
 	bool takes_key = way->route == NULL || (way->route->op->flags & OP_TAKES_KEY);
+	bool is_unknown = why->may_have_run && takes_key && key.p == NULL;
 	struct problem problem = {0};
 
 	log_failure(way, why);
-	if (!may_have_run) {
+	if (why->is_drained) {
+		refuse_drained(req, is_unknown, why->may_have_run);
+	} else if (!why->may_have_run) {
 		refuse(req, "the node that owns the space cannot be reached");
-	} else if (takes_key && key.p == NULL) {
+	} else if (is_unknown) {
 		problem_set(&problem, P_OUTCOME_UNKNOWN, NULL, "the node that owns the space went away before it "
 			    "answered: this may be done or not; look, before it is sent again");
 		refuse_with(req, &problem);
 	} else {
 		problem_set(&problem, P_NO_OWNER, NULL, "the node that owns the space went away before it answered; "
 			    "what was asked may be done: ask the same again");
-		problem.retry_after_ms = 1000;
+		problem.retry_after_ms = RETRY_MS;
 		refuse_with(req, &problem);
 	}
 }
@@ -297,8 +318,8 @@ static void pass_on(struct way *way, const char *url)
 	way->url = url;
 	extra[0] = (struct http_header){"Spine-Passed", seal(way)};
 	http_pass_send(f->passes[http_req_thread(way->req)], way->req, &(struct http_pass_order){
-		.url_base = url, .extra_headers = extra, .drop_headers = dropped, .drain_ms = DRAIN_MS,
-		.on_failed = on_failed, .ctx = way,
+		.url_base = url, .extra_headers = extra, .drop_headers = dropped,
+		.drain_ms = f->config.drain_ms - f->config.drain_ms / DRAIN_PART, .on_failed = on_failed, .ctx = way,
 	});
 }
 
@@ -401,6 +422,7 @@ enum problem_code cluster_front_let_in(struct cluster_front *f, struct http_req 
 		return problem_set(problem, P_FORBIDDEN, "Spine-Passed", "only the nodes of this cluster pass requests "
 				   "on; leave Spine-Passed out");
 	entry->is_passed = true;
+	entry->passed_by = arena_str(http_req_arena(req), passed.node);
 	if (passed.key.p)
 		state = grant(f, req, entry);
 	else if (keyring_needs_key(f->config.own->engine->keyring))

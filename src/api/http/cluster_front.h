@@ -66,6 +66,8 @@ struct cluster_node_api {
 	uint64_t (*shards_with_spaces)(void *ctx);
 	/* Any thread: to read what is committed in a shard, wherever it is. Returns owned, or NULL. */
 	struct store_conn *(*read_shard)(void *ctx, int shard);
+	/* Any thread: a node of that id was there, and has stopped. */
+	bool (*has_left)(void *ctx, struct str id);
 	/* Any thread: why the node is not ready; NULL: it is. */
 	const char *(*trouble)(void *ctx);
 	/* Any thread. */
@@ -82,6 +84,7 @@ struct cluster_front_config {
 	const char *id;			/* of the node */
 	const char *url;		/* where the others reach it */
 	const struct http_pass_files *files;
+	int64_t drain_ms;		/* for the requests under way when the server stops */
 	int threads;
 };
 
