@@ -137,6 +137,11 @@ static void reply(struct passing *p)
 	http_reply(req, status, NULL, headers, &body);
 }
 
+static const char *words_of_undone(const struct passing *p)
+{
+	return arena_cstr(http_req_arena(p->req), p->head.undone);
+}
+
 static void on_end(struct http_exchange *x)
 {
 	struct passing *p = LIST_ELEMENT(x, struct passing, x);
@@ -149,6 +154,8 @@ static void on_end(struct http_exchange *x)
 		end_unheard(p);
 	else if (p->state == PASSING_STREAMED)
 		end_stream(p);
+	else if (p->head.undone.p)
+		fail(p, &(struct http_pass_failure){.why = words_of_undone(p), .is_undone = true});
 	else
 		reply(p);
 }
@@ -172,7 +179,8 @@ static void decide(struct passing *p)
 	const struct http_pass_head *head = &p->head;
 	bool is_head = http_req_method(p->req) == HTTP_HEAD;
 
-	if (has_no_body(p) || (!is_head && head->length >= 0 && head->length <= HTTP_PASS_WHOLE_BYTES)) {
+	if (has_no_body(p) || head->undone.p ||
+	    (!is_head && head->length >= 0 && head->length <= HTTP_PASS_WHOLE_BYTES)) {
 		p->state = PASSING_KEPT;
 		return;
 	}
@@ -351,7 +359,7 @@ void http_pass_send(struct http_pass *pass, struct http_req *req, const struct h
 	p->on_over = order->on_over;
 	p->ctx = order->ctx;
 	http_timer_init(&p->drain_timer, on_drain_over);
-	http_pass_head_init(&p->head, req);
+	http_pass_head_init(&p->head, req, order->undone_name);
 	buf_init(&p->body, HTTP_PASS_WHOLE_BYTES);
 	p->body.is_secret = req->is_secret;
 	p->x.lines = http_pass_lines(req, order);

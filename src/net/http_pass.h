@@ -12,7 +12,8 @@
  * is read than the client takes, but for HTTP_PASS_AHEAD_BYTES.
  *
  * ONCE. No request is sent twice: libcurl would send one again by itself where a kept connection turns out to be
- * closed, although the other server may have carried it out, and is kept from it (on_sending in http_exchange.c).
+ * closed, although the other server may have carried it out, and is kept from it (on_sending in http_exchange.c). An
+ * answer that says that nothing was done (undone_name) is not given on: on_failed may pass the request on once more.
  *
  * BROKEN. Where nothing of an answer has reached the client, on_failed is called, and the caller answers. Where it
  * breaks off in its middle, the client's connection is cut: half an answer must not look like a whole one. When the
@@ -58,6 +59,7 @@ struct http_pass_failure {
 	bool may_have_run;		/* the other server may have carried it out, or be about to; false: it certainly
 					 * has not */
 	bool is_drained;		/* this server stops, and the answer was waited for no longer */
+	bool is_undone;			/* the other server has answered that it did nothing, and why */
 };
 
 /* All borrowed for the call, but for ctx. */
@@ -66,6 +68,8 @@ struct http_pass_order {
 	const struct http_header *extra_headers;	/* may be NULL; ends with a NULL name */
 	const char *const *drop_headers;	/* of the request, in lower case; may be NULL; ends with NULL. What
 						 * extra_headers names is dropped, too */
+	const char *undone_name;		/* the header of an answer that says that nothing was done, and why;
+						 * NULL: there is none. Borrowed until the end */
 	int64_t drain_ms;			/* how long its answer is waited for once the server drains; 0: it ends
 						 * at once */
 

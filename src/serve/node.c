@@ -15,8 +15,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* PARTS: a node has rather more parts than one and rather fewer than all; the cache is shared out among so many. */
-enum { PARTS = 8, SHARD_SIZE = 16 };
+/* PARTS: a node has rather more parts than one and rather fewer than all; the cache is shared out among so many.
+ * SEEN_MS: until the others have seen what was given away. What they pass on before they have is sent back to them, and
+ * goes to the new owner: to do so the connections must still be there. */
+enum { PARTS = 8, SHARD_SIZE = 16, SEEN_MS = 100 };
 
 bool node_is_address(const char *address)
 {
@@ -190,8 +192,10 @@ static bool has_any(const struct node *n)
 void node_leave(struct node *n, int64_t timeout_ms)
 {
 	int64_t until_ns = clock_mono_ns() + timeout_ms * NODE_MS_NS;
+	bool had_any;
 
 	pthread_mutex_lock(&n->lock);
+	had_any = n->is_started && has_any(n);
 	n->is_leaving = true;
 	pthread_mutex_unlock(&n->lock);
 	node_wake(n);
@@ -199,6 +203,8 @@ void node_leave(struct node *n, int64_t timeout_ms)
 	while (n->is_started && has_any(n) && cond_wait_until(&n->changed, &n->lock, until_ns))
 		;
 	pthread_mutex_unlock(&n->lock);
+	if (had_any)
+		usleep(SEEN_MS * 1000);
 }
 
 void node_stop(struct node *n)

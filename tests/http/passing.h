@@ -21,7 +21,8 @@ struct world {
 	int wrote_kib;			/* by /events of back; guarded by back.lock */
 	/* Guarded by front.lock. */
 	int failed, failed_early;	/* on_failed; of them, that may not have run, */
-	int failed_drained;		/* and that front has given up because it stops */
+	int failed_drained;		/* that front has given up because it stops, */
+	int failed_undone;		/* and of which back has said that it did nothing */
 	int over, over_whole;
 	int last_status;
 	char why[256];
@@ -46,6 +47,7 @@ static inline void on_failed(void *ctx, struct http_req *req, const struct http_
 	snprintf(w->why, sizeof(w->why), "%s", why->why);
 	w->failed_early += !why->may_have_run;
 	w->failed_drained += why->is_drained;
+	w->failed_undone += why->is_undone;
 	pthread_mutex_unlock(&w->front.lock);
 	buf_init(&body, 100);
 	buf_puts(&body, why->may_have_run ? "maybe" : "not run");
@@ -73,7 +75,7 @@ static inline void front_on_request(void *ctx, struct http_req *req)
 	struct world *w = world_of_front(ctx);
 	struct http_pass_order order = {
 		.url_base = w->url, .extra_headers = extra, .drop_headers = drop, .drain_ms = w->drain_ms,
-		.on_failed = on_failed, .on_over = on_over, .ctx = w,
+		.on_failed = on_failed, .on_over = on_over, .undone_name = "X-Undone", .ctx = w,
 	};
 
 	http_req_add_headers(req, mine);
@@ -172,6 +174,7 @@ static inline void begin_last(struct world *w, struct http_req *req)
 static inline void back_on_request(void *ctx, struct http_req *req)
 {
 	static const struct http_header headers[] = {{"X-One", {"1", 1}}, {"X-Front", {"no", 2}}, {0}};
+	static const struct http_header undone[] = {{"X-Undone", {"not mine", 8}}, {0}};
 	struct world *w = LIST_ELEMENT(ctx, struct world, back);
 	struct str path = http_req_path(req);
 
@@ -181,6 +184,8 @@ static inline void back_on_request(void *ctx, struct http_req *req)
 		begin_events(w, req, str_is(path, "/events"));
 	else if (str_is(path, "/last"))
 		begin_last(w, req);
+	else if (str_is(path, "/undone"))
+		http_reply(req, 503, "text/plain", undone, NULL);
 	else if (str_is(path, "/nothing"))
 		http_reply(req, 204, NULL, headers, NULL);
 	else

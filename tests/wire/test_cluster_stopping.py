@@ -47,6 +47,28 @@ class Stopping(threading.Thread):
         return self.code
 
 
+class Asking(threading.Thread):
+    """Writes and reads, one after the other, until it is told to stop."""
+
+    def __init__(self, node, space, number):
+        super().__init__(daemon=True)
+        self.node, self.space, self.number = node, space, number
+        self.answers, self.is_over = [], False
+        self.start()
+
+    def run(self):
+        while not self.is_over:
+            text = f"{self.number}-{len(self.answers)}"
+            self.answers.append(self.node.ask("POST", "/v1/memories", {"content": text}, space=self.space,
+                                              headers={"Idempotency-Key": text}))
+            self.answers.append(self.node.ask("GET", "/v1/memories?page_size=1", space=self.space))
+
+    def result(self):
+        self.is_over = True
+        self.join(60)
+        return self.answers
+
+
 @contextlib.contextmanager
 def paused(node):
     os.kill(node.server.process.pid, signal.SIGSTOP)
@@ -154,3 +176,35 @@ def test_what_a_node_that_stops_has_to_cut_is_told_so(join):
     for answer in (unknown, known, read):
         assert answer.json["detail"].startswith("this server is stopping, and the node that owns the space has not answered"), answer
     assert set(failures(entry)) == {"a request that was passed on had no answer yet"}
+
+
+def test_requests_through_other_nodes_do_not_notice_that_the_owner_stops(join):
+    nodes = [join() for _ in range(3)]
+    wait_for_each_other(nodes)
+    owner, *others = nodes
+    space = space_of(owner, nodes)
+    asking = [Asking(others[number % 2], space, number) for number in range(6)]
+    wait_until(lambda: all(one.answers for one in asking), "all of them ask")
+    assert owner.server.terminate() == 0
+    before = [len(one.answers) for one in asking]
+    wait_until(lambda: all(len(one.answers) > count + 2 for one, count in zip(asking, before, strict=True)), "and go on")
+    answers = [answer for one in asking for answer in one.result()]
+    assert [answer for answer in answers if answer.status not in (200, 201)] == []
+    assert not any("Spine-Undone" in answer.headers for answer in answers)
+    assert {answer.headers["Spine-Owner"] for answer in answers[-2:]} <= {node.url for node in others}
+    assert len(contents(others[0], space)) == sum(answer.status == 201 for answer in answers)
+
+
+def test_a_node_that_takes_no_connections_is_soon_told(join):
+    """One that has just stopped is looked for a moment; one that is dead is not waited for."""
+    owner, entry = join(), join()
+    wait_for_each_other([owner, entry])
+    space = space_of(owner, [owner, entry])
+    owner.server.process.kill()
+    owner.server.process.wait()
+    began = time.monotonic()
+    refused = entry.ask("POST", "/v1/memories", {"content": "x"}, space=space)
+    assert (refused.status, refused.json["code"]) == (503, "no_owner"), refused
+    assert refused.json["detail"] == ("the node that owns the space cannot be reached; nothing was done: "
+                                      "ask again in a moment")
+    assert time.monotonic() - began < 2

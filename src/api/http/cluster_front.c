@@ -4,6 +4,7 @@
 #include "api/describe/shapes.h"
 #include "api/gate.h"
 #include "api/http/http_api.h"
+#include "api/http/pass_problem.h"
 #include "api/http/reply.h"
 #include "api/routes.h"
 #include "base/mem.h"
@@ -16,9 +17,14 @@
 #include <stdlib.h>
 
 /* KEY_LOOK_MS, KEY_LOOKS: a key that was made at another node is here as soon as that node has told it.
- * DRAIN_PART: of the time to drain, one part in so many is kept for telling that it was not enough. */
+ * DRAIN_PART: of the time to drain, one part in so many is kept for telling that it was not enough.
+ * AGAIN_MS: a space that moves is looked for so long. REACH_MS: a node that takes no connection may have just stopped,
+ * which is known here so soon. FIRST_MS: until the first look, and twice as long until each other. */
 enum { LOG_EVERY_MS = 1000 };	/* the same failure comes with every request */
-enum { SECRET_BYTES = 32, KEY_LOOK_MS = 20, KEY_LOOKS = 100, SEAL_MAX = 512, RETRY_MS = 1000, DRAIN_PART = 20 };
+enum { SECRET_BYTES = 32, KEY_LOOK_MS = 20, KEY_LOOKS = 100, SEAL_MAX = 512, DRAIN_PART = 20 };
+enum { AGAIN_MS = 2000, REACH_MS = 200, FIRST_MS = 10 };
+
+static const char undone_name[] = "Spine-Undone";
 
 struct cluster_front {
 	struct cluster_front_config config;
@@ -39,6 +45,9 @@ struct way {
 	const char *url;		/* of the node that it was passed on to */
 	int shard;
 	int looks;			/* for its key */
+	int64_t passed_at_ms;		/* for the first time */
+	int64_t undone_at_ms;		/* the owner said for the first time that it is none; 0: it did not */
+	int64_t again_after_ms;		/* the next look at where the space is */
 };
 
 /* --- Life --- */
@@ -248,46 +257,35 @@ static void log_failure(const struct way *way, const struct http_pass_failure *w
 			  LOG_STR("error", why->why));
 }
 
-static void refuse_drained(struct http_req *req, bool is_unknown, bool may_have_run)
-{
-	struct problem problem = {0};
+static void look_again(struct http_req *req, void *arg);
 
-	if (is_unknown) {
-		problem_set(&problem, P_OUTCOME_UNKNOWN, NULL, "this server is stopping, and the node that owns the "
-			    "space has not answered yet: this may be done or not; look, before it is sent again");
-	} else {
-		problem_set(&problem, P_DRAINING, NULL, "this server is stopping%s", may_have_run ? ", and the node "
-			    "that owns the space has not answered yet; what was asked may be done: ask the same again "
-			    "through another server" : "; nothing was done: ask again through another server");
-		problem.retry_after_ms = RETRY_MS;
-	}
-	refuse_with(req, &problem);
+/* The space moves to another node, or that has just stopped, as far as one can tell. False: for too long now. */
+static bool may_look_again(struct way *way, bool is_undone)
+{
+	int64_t at_ms = clock_mono_ns() / 1000000, until_ms;
+
+	if (is_undone && way->undone_at_ms == 0)
+		way->undone_at_ms = at_ms;
+	until_ms = way->undone_at_ms ? way->undone_at_ms + AGAIN_MS : way->passed_at_ms + REACH_MS;
+	if (at_ms + way->again_after_ms > until_ms || api_is_ending(way->front->config.own))
+		return false;
+	http_req_set_timer(way->req, way->again_after_ms, look_again, way);
+	way->again_after_ms *= 2;
+	return true;
 }
 
-/* What does nothing twice may be sent again; whether the rest was carried out nobody knows. */
 static void on_failed(void *ctx, struct http_req *req, const struct http_pass_failure *why)
 {
-	const struct way *way = ctx;
-	struct str key = http_req_header(req, "idempotency-key");
+	struct way *way = ctx;
 	bool takes_key = way->route == NULL || (way->route->op->flags & OP_TAKES_KEY);
-	bool is_unknown = why->may_have_run && takes_key && key.p == NULL;
-	struct problem problem = {0};
+	struct problem problem;
 
-	log_failure(way, why);
-	if (why->is_drained) {
-		refuse_drained(req, is_unknown, why->may_have_run);
-	} else if (!why->may_have_run) {
-		refuse(req, "the node that owns the space cannot be reached");
-	} else if (is_unknown) {
-		problem_set(&problem, P_OUTCOME_UNKNOWN, NULL, "the node that owns the space went away before it "
-			    "answered: this may be done or not; look, before it is sent again");
-		refuse_with(req, &problem);
-	} else {
-		problem_set(&problem, P_NO_OWNER, NULL, "the node that owns the space went away before it answered; "
-			    "what was asked may be done: ask the same again");
-		problem.retry_after_ms = RETRY_MS;
-		refuse_with(req, &problem);
-	}
+	if (!why->may_have_run && !why->is_drained && may_look_again(way, why->is_undone))
+		return;
+	if (!why->is_undone)
+		log_failure(way, why);
+	pass_problem(why, takes_key && http_req_header(req, "idempotency-key").p == NULL, &problem);
+	refuse_with(req, &problem);
 }
 
 static struct str seal(const struct way *way)
@@ -316,9 +314,13 @@ static void pass_on(struct way *way, const char *url)
 	struct http_header *extra = arena_calloc(http_req_arena(way->req), 2, sizeof(*extra));
 
 	way->url = url;
+	if (way->passed_at_ms == 0) {
+		way->passed_at_ms = clock_mono_ns() / 1000000;
+		way->again_after_ms = FIRST_MS;
+	}
 	extra[0] = (struct http_header){"Spine-Passed", seal(way)};
 	http_pass_send(f->passes[http_req_thread(way->req)], way->req, &(struct http_pass_order){
-		.url_base = url, .extra_headers = extra, .drop_headers = dropped,
+		.url_base = url, .extra_headers = extra, .drop_headers = dropped, .undone_name = undone_name,
 		.drain_ms = f->config.drain_ms - f->config.drain_ms / DRAIN_PART, .on_failed = on_failed, .ctx = way,
 	});
 }
@@ -327,6 +329,23 @@ static void pass_on(struct way *way, const char *url)
 
 static void find(struct way *way);
 
+static void look_again(struct http_req *req, void *arg)
+{
+	(void)req;
+	find(arg);
+}
+
+/* The node that has passed it on may find another one. */
+static void refuse_undone(const struct way *way, const char *why)
+{
+	struct http_header *headers = arena_calloc(http_req_arena(way->req), 2, sizeof(*headers));
+
+	headers[0] = (struct http_header){undone_name, str_of(why)};
+	if (way->entry->is_passed)
+		http_req_add_headers(way->req, headers);
+	refuse(way->req, why);
+}
+
 static void on_found(void *arg, bool is_open)
 {
 	struct way *way = arg;
@@ -334,7 +353,7 @@ static void on_found(void *arg, bool is_open)
 	if (is_open)
 		find(way);
 	else
-		refuse(way->req, "the space is being taken over");
+		refuse_undone(way, "the space is being taken over");
 }
 
 static void find(struct way *way)
@@ -351,7 +370,7 @@ static void find(struct way *way)
 	} else if (place.is_coming) {
 		return;
 	} else if (way->entry->is_passed) {
-		refuse(way->req, "the node that this was passed to does not own the space");
+		refuse_undone(way, "the node that this was passed to does not own the space");
 	} else if (place.url == NULL || !atomic_load(&f->has_secret)) {
 		refuse(way->req, "no node owns the space just now");
 	} else if (is_too_old(way, &place)) {

@@ -6,8 +6,10 @@
  *     of nobody's             503 no_owner; the same where the owner is too old to know what is asked
  *
  * The node that a request comes to lets it in, or does not; the owner takes its word, and finds what the key may by its
- * number. Nobody passes on what was passed to it: then 503 no_owner. Each answer says which node gave it (Spine-Node);
- * one about a space says where its owner is (Spine-Owner).
+ * number. Nobody passes on what was passed to it: then 503 no_owner, with a header that says that nothing was done
+ * (Spine-Undone). The node that has passed it on looks again then, for a moment, where the space is by now: so that one
+ * that moves is not noticed. Each answer says which node gave it (Spine-Node); one about a space says where its owner
+ * is (Spine-Owner).
  */
 #ifndef SPINE_API_HTTP_CLUSTER_FRONT_H
 #define SPINE_API_HTTP_CLUSTER_FRONT_H
