@@ -57,7 +57,7 @@ static bool is_of_database(const struct op *op)
 /* A sender that waited: the same request with its key goes on at the new owner. */
 static void say_moved(const struct api *api, struct op *op)
 {
-	if (op->problem.code == P_DRAINING && !http_server_is_draining(api->http))
+	if (op->problem.code == P_DRAINING && !op->wait.is_cut && !http_server_is_draining(api->http))
 		refuse_answer(op, "the space moves to another node");
 }
 

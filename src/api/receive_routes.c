@@ -123,7 +123,7 @@ static enum problem_code decode_stream(struct call *call)
 	http_stream_write(http->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
 	http_req_set_timer(http->req, call->api->limits.heartbeat_ms, heartbeat, call);
 	http_req_on_gone(http->req, on_gone, call->op);
-	held_add(call->api, http_req_thread(http->req), &http->held, call->op->access, on_unwelcome, call->op);
+	held_add(call->api, http->req, &http->held, call->op->access, on_unwelcome, call->op);
 	http->is_stream = true;
 	http->finish = stream_finish;
 	call->op->arena = round;

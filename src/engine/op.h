@@ -160,6 +160,8 @@ void engine_run(struct op *op);
 void engine_run_again(struct op *op);
 /* From the owner's thread: the operation is answered now, whether something has happened or not. */
 void engine_nudge(struct op *op);
+/* The same, because the server that it came through stops, though this one does not. */
+void engine_cut(struct op *op);
 
 /* Within read or prepare, before the work is begun: is so much text to be counted or rendered that nobody else should
  * wait for it? Then the step returns at once, with any problem, and is begun again elsewhere. */

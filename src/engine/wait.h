@@ -38,6 +38,8 @@ struct wait {
 	bool is_refused;		/* and got an answer from the store that is its end, and nobody else's */
 	struct list link;		/* of those with the same key */
 	struct list step;		/* of those that the transaction under way has touched */
+	/* Set by the owner's thread before the nudge. */
+	bool is_cut;			/* is_over, because the server that it came through stops */
 	/* The owner's thread's own. */
 	bool is_nudged;			/* the writer has the nudge */
 	bool is_finished;		/* the answer is there, and waits for no more than the nudge to come back */

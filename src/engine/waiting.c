@@ -550,6 +550,14 @@ void engine_nudge(struct op *op)
 	writer_submit_always(op->engine->writer, &op->wait.nudge);
 }
 
+/* Once a nudge is on its way the writer may look at it. */
+void engine_cut(struct op *op)
+{
+	if (!op->wait.is_nudged && !op->wait.is_finished)
+		op->wait.is_cut = true;
+	engine_nudge(op);
+}
+
 void op_may_wait(struct op *op, int64_t wait_ms)
 {
 	if (op->aside.is_now) {

@@ -28,7 +28,8 @@ struct passing {
 	struct buf body;		/* KEPT */
 	char *url_base;			/* owned */
 	int64_t drain_ms;
-	void (*on_failed)(void *ctx, struct http_req *req, const char *why, bool may_have_run);
+	int64_t drained_at_ms;		/* when this request was told; 0: not yet */
+	void (*on_failed)(void *ctx, struct http_req *req, const struct http_pass_failure *why);
 	void (*on_over)(void *ctx, struct http_req *req, int status, bool is_whole);
 	void *ctx;
 	enum passing_state state;
@@ -79,10 +80,10 @@ static void end_unheard(struct passing *p)
 		http_reply(req, 503, NULL, NULL, NULL);
 }
 
-static void give_up(struct passing *p, const char *why)
+static void fail(struct passing *p, const struct http_pass_failure *failure)
 {
-	void (*on_failed)(void *ctx, struct http_req *req, const char *why, bool may_have_run) = p->on_failed;
-	bool may_have_run = p->x.sendings > 0;
+	void (*on_failed)(void *ctx, struct http_req *req, const struct http_pass_failure *why) = p->on_failed;
+	struct http_pass_failure told = *failure;
 	struct http_req *req = p->req;
 	void *ctx = p->ctx;
 	char words[CURL_ERROR_SIZE];
@@ -95,10 +96,23 @@ static void give_up(struct passing *p, const char *why)
 		http_stream_cut(req);
 	} else {
 		/* They may be the exchange's own. */
-		snprintf(words, sizeof(words), "%s", why);
+		snprintf(words, sizeof(words), "%s", failure->why);
+		told.why = words;
 		release(p);
-		on_failed(ctx, req, words, may_have_run);
+		on_failed(ctx, req, &told);
 	}
+}
+
+static void give_up(struct passing *p, const char *why)
+{
+	fail(p, &(struct http_pass_failure){.why = why, .may_have_run = p->x.sendings > 0});
+}
+
+static void give_up_drained(struct passing *p)
+{
+	fail(p, &(struct http_pass_failure){
+		.why = "this server is stopping", .may_have_run = p->x.sendings > 0, .is_drained = true,
+	});
 }
 
 static void end_stream(struct passing *p)
@@ -123,6 +137,11 @@ static void reply(struct passing *p)
 	http_reply(req, status, NULL, headers, &body);
 }
 
+static const char *words_of_undone(const struct passing *p)
+{
+	return arena_cstr(http_req_arena(p->req), p->head.undone);
+}
+
 static void on_end(struct http_exchange *x)
 {
 	struct passing *p = LIST_ELEMENT(x, struct passing, x);
@@ -135,6 +154,8 @@ static void on_end(struct http_exchange *x)
 		end_unheard(p);
 	else if (p->state == PASSING_STREAMED)
 		end_stream(p);
+	else if (p->head.undone.p)
+		fail(p, &(struct http_pass_failure){.why = words_of_undone(p), .is_undone = true});
 	else
 		reply(p);
 }
@@ -158,7 +179,8 @@ static void decide(struct passing *p)
 	const struct http_pass_head *head = &p->head;
 	bool is_head = http_req_method(p->req) == HTTP_HEAD;
 
-	if (has_no_body(p) || (!is_head && head->length >= 0 && head->length <= HTTP_PASS_WHOLE_BYTES)) {
+	if (has_no_body(p) || head->undone.p ||
+	    (!is_head && head->length >= 0 && head->length <= HTTP_PASS_WHOLE_BYTES)) {
 		p->state = PASSING_KEPT;
 		return;
 	}
@@ -225,26 +247,42 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 
 /* --- Drain, and cutting ----------------------------------------------------------------------------- */
 
-static void on_drain_over(struct http_timer *timer)
+static void end_drained(struct passing *p)
 {
-	struct passing *p = LIST_ELEMENT(timer, struct passing, drain_timer);
-
-	if (p->state == PASSING_ASKED)
-		give_up(p, "this server is stopping");
+	if (p->state == PASSING_STREAMED && p->head.is_events)
+		end_stream(p);
+	else if (p->state == PASSING_ASKED)
+		give_up_drained(p);
 }
 
+static void on_drain_over(struct http_timer *timer)
+{
+	end_drained(LIST_ELEMENT(timer, struct passing, drain_timer));
+}
+
+/* Who only listens loses nothing when the stream ends; what was asked for by another method comes at its end. */
+static int64_t patience_ms(const struct passing *p)
+{
+	bool is_listening = p->state == PASSING_STREAMED && http_req_method(p->req) == HTTP_GET;
+
+	return is_listening && p->drain_ms > HTTP_PASS_EVENTS_MS ? HTTP_PASS_EVENTS_MS : p->drain_ms;
+}
+
+/* Once more where the answer that is waited for turns out to be a stream. */
 static void on_drain(struct http_req *req, void *arg)
 {
 	struct passing *p = arg;
 
-	if (!http_server_is_draining(p->x.pass->loop->server))
+	if (!http_server_is_draining(p->x.pass->loop->server)) {
 		http_req_set_timer(req, FAR_MS, on_drain, p);
-	else if (p->state == PASSING_STREAMED && p->head.is_events)
-		end_stream(p);
-	else if (p->state == PASSING_ASKED && p->drain_ms > 0)
-		http_timer_set(p->x.pass->loop, &p->drain_timer, http_now_ms() + p->drain_ms);
-	else if (p->state == PASSING_ASKED)
-		give_up(p, "this server is stopping");
+		return;
+	}
+	if (p->drained_at_ms == 0)
+		p->drained_at_ms = http_now_ms();
+	if (p->drain_ms > 0)
+		http_timer_set(p->x.pass->loop, &p->drain_timer, p->drained_at_ms + patience_ms(p));
+	else
+		end_drained(p);
 }
 
 void http_pass_cut(struct http_pass *pass, const char *url_base, const char *why)
@@ -321,7 +359,7 @@ void http_pass_send(struct http_pass *pass, struct http_req *req, const struct h
 	p->on_over = order->on_over;
 	p->ctx = order->ctx;
 	http_timer_init(&p->drain_timer, on_drain_over);
-	http_pass_head_init(&p->head, req);
+	http_pass_head_init(&p->head, req, order->undone_name);
 	buf_init(&p->body, HTTP_PASS_WHOLE_BYTES);
 	p->body.is_secret = req->is_secret;
 	p->x.lines = http_pass_lines(req, order);

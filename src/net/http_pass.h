@@ -12,7 +12,8 @@
  * is read than the client takes, but for HTTP_PASS_AHEAD_BYTES.
  *
  * ONCE. No request is sent twice: libcurl would send one again by itself where a kept connection turns out to be
- * closed, although the other server may have carried it out, and is kept from it (on_sending in http_exchange.c).
+ * closed, although the other server may have carried it out, and is kept from it (on_sending in http_exchange.c). An
+ * answer that says that nothing was done (undone_name) is not given on: on_failed may pass the request on once more.
  *
  * BROKEN. Where nothing of an answer has reached the client, on_failed is called, and the caller answers. Where it
  * breaks off in its middle, the client's connection is cut: half an answer must not look like a whole one. When the
@@ -20,8 +21,9 @@
  * does not take a connection within a second, or whose machine is silent for HTTP_PASS_SILENCE_MS, has failed; one that
  * only thinks for long has not: there is no other timeout (http_pass_cut).
  *
- * DRAIN. A request without an answer is given up so long after the drain began as its drain_ms says (on_failed); a
- * stream of events (text/event-stream) ends; any other answer that has begun goes on to its end.
+ * DRAIN. A request without an answer is given up so long after the drain began as its drain_ms says (on_failed). A
+ * stream of events (text/event-stream) is the other server's to end, in the same time, or within HTTP_PASS_EVENTS_MS
+ * where it answers a GET; then it is ended here. Any other answer that has begun goes on to its end.
  */
 #ifndef SPINE_NET_HTTP_PASS_H
 #define SPINE_NET_HTTP_PASS_H
@@ -33,6 +35,7 @@ struct http_pass;
 enum {
 	HTTP_PASS_CONNECT_MS = 1000,
 	HTTP_PASS_SILENCE_MS = 5000,
+	HTTP_PASS_EVENTS_MS = 1000,
 	HTTP_PASS_WHOLE_BYTES = 65536,		/* an answer up to this length is kept until it is whole */
 	HTTP_PASS_AHEAD_BYTES = 262144,		/* of a longer one, what may wait for its client */
 	HTTP_PASS_HEADERS_BYTES = 65536,	/* of an answer's head */
@@ -51,20 +54,28 @@ struct http_pass *http_pass_new(struct http_server *server, int thread, const st
 /* In on_thread_stop, or between http_server_stop and http_server_free. NULL-safe. */
 void http_pass_free(struct http_pass *pass);
 
+struct http_pass_failure {
+	const char *why;		/* a sentence without a full stop */
+	bool may_have_run;		/* the other server may have carried it out, or be about to; false: it certainly
+					 * has not */
+	bool is_drained;		/* this server stops, and the answer was waited for no longer */
+	bool is_undone;			/* the other server has answered that it did nothing, and why */
+};
+
 /* All borrowed for the call, but for ctx. */
 struct http_pass_order {
 	const char *url_base;			/* "http://127.0.0.1:8788": the target follows */
 	const struct http_header *extra_headers;	/* may be NULL; ends with a NULL name */
 	const char *const *drop_headers;	/* of the request, in lower case; may be NULL; ends with NULL. What
 						 * extra_headers names is dropped, too */
-	int64_t drain_ms;			/* how long its answer is waited for once the server drains; 0 for one
-						 * that may wait long (it ends at once) */
+	const char *undone_name;		/* the header of an answer that says that nothing was done, and why;
+						 * NULL: there is none. Borrowed until the end */
+	int64_t drain_ms;			/* how long its answer is waited for once the server drains; 0: it ends
+						 * at once */
 
 	/* Required. Nothing of an answer has been given: the request is the caller's again, who owes the reply. `why`
-	 * is a sentence without a full stop, borrowed for the call; may_have_run: the other server may have carried it
-	 * out, or be about to; false: it certainly has not. Never from inside http_pass_send. Not called where the
-	 * client has gone. */
-	void (*on_failed)(void *ctx, struct http_req *req, const char *why, bool may_have_run);
+	 * is borrowed for the call. Never from inside http_pass_send. Not called where the client has gone. */
+	void (*on_failed)(void *ctx, struct http_req *req, const struct http_pass_failure *why);
 	/* Optional, for accounts: just before the request ends without on_failed. status: that of the answer; 0: the
 	 * client has gone before it had one. is_whole: all of the answer was given to it. */
 	void (*on_over)(void *ctx, struct http_req *req, int status, bool is_whole);

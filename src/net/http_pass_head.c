@@ -106,9 +106,9 @@ struct curl_slist *http_pass_lines(const struct http_req *req, const struct http
 
 /* --- The answer -------------------------------------------------------------------------------- */
 
-void http_pass_head_init(struct http_pass_head *head, struct http_req *req)
+void http_pass_head_init(struct http_pass_head *head, struct http_req *req, const char *undone_name)
 {
-	*head = (struct http_pass_head){.req = req, .length = -1};
+	*head = (struct http_pass_head){.req = req, .length = -1, .undone_name = undone_name};
 }
 
 /* "HTTP/1.1 200 OK". Another head may have come before it, that of a 1xx. */
@@ -119,7 +119,7 @@ static bool read_status(struct http_pass_head *head, struct str line)
 
 	if (!str_has_prefix(line, STR("HTTP/1.")) || line.n < 12 || !str_to_u64(str_sub(line, 9, 12), &status))
 		return false;
-	http_pass_head_init(head, head->req);
+	http_pass_head_init(head, head->req, head->undone_name);
 	head->bytes = bytes;
 	head->status = (int)status;
 	return head->status >= 100 && head->status <= 599;
@@ -163,6 +163,8 @@ static bool read_field(struct http_pass_head *head, struct str line)
 		head->connection = arena_str(http_req_arena(head->req), value);
 	} else if (str_ieq(name, STR("content-type"))) {
 		head->is_events = value.n >= 17 && str_ieq(str_sub(value, 0, 17), STR("text/event-stream"));
+	} else if (head->undone_name && str_ieq(name, str_of(head->undone_name))) {
+		head->undone = arena_str(http_req_arena(head->req), value);
 	}
 	if (is_of_connection(name, STR_NULL) || str_ieq(name, STR("date")) || is_in(name, head->req->headers))
 		return true;

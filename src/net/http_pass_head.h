@@ -23,9 +23,12 @@ struct http_pass_head {
 	struct str connection;		/* the Connection header */
 	bool is_events;			/* text/event-stream */
 	bool is_whole;			/* the empty line has come, and it is not one of a 1xx */
+	const char *undone_name;	/* NULL: there is no such header */
+	struct str undone;		/* its value; p == NULL: it has not come */
 };
 
-void http_pass_head_init(struct http_pass_head *head, struct http_req *req);
+/* undone_name is borrowed: as in struct http_pass_order. */
+void http_pass_head_init(struct http_pass_head *head, struct http_req *req, const char *undone_name);
 /* One line with its CRLF. False where it is not one that could be given on, or too much. */
 bool http_pass_head_line(struct http_pass_head *head, struct str line);
 

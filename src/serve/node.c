@@ -15,8 +15,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* PARTS: a node has rather more parts than one and rather fewer than all; the cache is shared out among so many. */
-enum { PARTS = 8, SHARD_SIZE = 16 };
+/* PARTS: a node has rather more parts than one and rather fewer than all; the cache is shared out among so many.
+ * SEEN_MS: until the others have seen what was given away. What they pass on before they have is sent back to them, and
+ * goes to the new owner: to do so the connections must still be there. */
+enum { PARTS = 8, SHARD_SIZE = 16, SEEN_MS = 100 };
 
 bool node_is_address(const char *address)
 {
@@ -116,7 +118,7 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	n->api = (struct cluster_node_api){
 		.ctx = n, .find = node_find, .hold = node_hold, .release = node_release,
 		.shards_with_spaces = node_shards_with_spaces, .read_shard = node_read_shard,
-		.trouble = node_trouble, .count = node_count, .put = node_put,
+		.has_left = node_has_left, .trouble = node_trouble, .count = node_count, .put = node_put,
 	};
 	n->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	make_id(n);
@@ -154,7 +156,7 @@ bool node_make(struct node *n, struct buf *error)
 	n->files = (struct http_pass_files){.ca = c->ca_file, .cert = c->tls.cert, .key = c->tls.key};
 	n->front = cluster_front_new(&(struct cluster_front_config){
 		.own = &n->own->api, .node = &n->api, .id = n->id, .url = n->config.url, .files = &n->files,
-		.threads = c->http_threads,
+		.drain_ms = c->drain_timeout_ms, .threads = c->http_threads,
 	});
 	cluster_front_set_secret(n->front, n->view->all.secret);
 	return true;
@@ -194,8 +196,10 @@ static bool has_any(const struct node *n)
 void node_leave(struct node *n, int64_t timeout_ms)
 {
 	int64_t until_ns = clock_mono_ns() + timeout_ms * NODE_MS_NS;
+	bool had_any;
 
 	pthread_mutex_lock(&n->lock);
+	had_any = n->is_started && has_any(n);
 	n->is_leaving = true;
 	pthread_mutex_unlock(&n->lock);
 	node_wake(n);
@@ -203,6 +207,8 @@ void node_leave(struct node *n, int64_t timeout_ms)
 	while (n->is_started && has_any(n) && cond_wait_until(&n->changed, &n->lock, until_ns))
 		;
 	pthread_mutex_unlock(&n->lock);
+	if (had_any)
+		usleep(SEEN_MS * 1000);
 }
 
 void node_stop(struct node *n)

@@ -40,7 +40,7 @@ void node_start(struct node *n);
 
 /* Gives everything away, for at most so long: the others take over at once. */
 void node_leave(struct node *n, int64_t timeout_ms);
-/* Ends the threads; the node's row goes. NULL-safe, as the next. */
+/* Ends the threads; the node's row goes, and what waits at other nodes for this one ends. NULL-safe, as the next. */
 void node_stop(struct node *n);
 /* After http_server_free. */
 void node_free(struct node *n);

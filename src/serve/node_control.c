@@ -148,6 +148,7 @@ static void take_view(struct node *n, struct node_view *v, const struct cluster_
 		atomic_store(&n->lease_until_ns, n->lease.asked_ns + (LEASE_MS - LEASE_RESERVE_MS) * NODE_MS_NS);
 	}
 	cut_gone(n, before, v);
+	node_tell_left(n, before, v);
 	tell_twin(n, v);
 	node_free_view(before);
 }

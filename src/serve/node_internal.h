@@ -14,10 +14,11 @@
 
 /* JOBS: parts that are opened or closed at a time. GIVE: that are given away at a time to a node that joins.
  * CLOSE_MS: how long a part that closes waits for its requests; those that take longer find it lost.
- * WAIT_MS: how long a request waits for its shard. RETRY_MS: until a shard that could not be opened is tried again. */
+ * WAIT_MS: how long a request waits for its shard. RETRY_MS: until a shard that could not be opened is tried again.
+ * LEFT: of so many nodes that have left it is known. */
 enum {
 	NODE_JOBS = 6, NODE_GIVE_MAX = 4, NODE_CLOSE_MS = 2000, NODE_WAIT_MS = 3000, NODE_RETRY_MS = 500,
-	NODE_ID_SIZE = 24,
+	NODE_ID_SIZE = 24, NODE_LEFT_MAX = 16,
 };
 
 #define NODE_MS_NS INT64_C(1000000)
@@ -117,6 +118,8 @@ struct node {
 	struct node_shard shards[SHARDS];
 	struct node_view *view;		/* NULL: nothing was seen yet */
 	struct node_standbys *standbys;	/* NULL: never asked for */
+	char left[NODE_LEFT_MAX][NODE_ID_SIZE];	/* nodes that have left, a ring; "": nobody */
+	size_t left_count;
 	struct node_part *lingering;	/* given or lost, but still used by requests */
 	struct node_job *jobs, **jobs_end;
 	struct node_spread *spreads;
@@ -172,6 +175,12 @@ void node_spread_keys(void *node, void (*then)(void *arg), void *arg);
 void node_look_at_spreads(struct node *n, const struct node_view *v);
 /* When the control thread has ended: nobody waits any more. */
 void node_end_spread(struct node *n);
+
+/* --- node_left.c --- */
+
+/* With the lock held: which nodes have left, between the two; before may be NULL. What they had passed on ends. */
+void node_tell_left(struct node *n, const struct node_view *before, const struct node_view *now);
+bool node_has_left(void *node, struct str id);
 
 /* --- node_standbys.c --- */
 

@@ -338,10 +338,12 @@ static void stop(struct server *s)
 		part_drain_posts(s->part, s->config->drain_timeout_ms);
 	} else if (s->node) {
 		node_leave(s->node, s->config->drain_timeout_ms);
-		node_stop(s->node);
 	}
 	if (s->http)
 		http_server_drain(s->http);
+	/* Its row goes, by which the others know to end what waits there for it: after the last that was passed on. */
+	if (s->node)
+		node_stop(s->node);
 	if (s->is_started) {
 		cut = http_server_stop(s->http, s->config->drain_timeout_ms);
 		server_file_remove(s->config->data_dir);

@@ -20,7 +20,9 @@ struct world {
 	int64_t drain_ms;
 	int wrote_kib;			/* by /events of back; guarded by back.lock */
 	/* Guarded by front.lock. */
-	int failed, failed_early;	/* on_failed; of them, that may not have run */
+	int failed, failed_early;	/* on_failed; of them, that may not have run, */
+	int failed_drained;		/* that front has given up because it stops, */
+	int failed_undone;		/* and of which back has said that it did nothing */
 	int over, over_whole;
 	int last_status;
 	char why[256];
@@ -36,17 +38,19 @@ static inline struct world *world_of_front(void *ctx)
 
 /* --- What the front server does -------------------------------------------------------------- */
 
-static inline void on_failed(void *ctx, struct http_req *req, const char *why, bool may_have_run)
+static inline void on_failed(void *ctx, struct http_req *req, const struct http_pass_failure *why)
 {
 	struct world *w = ctx;
 	struct buf body;
 
 	pthread_mutex_lock(&w->front.lock);
-	snprintf(w->why, sizeof(w->why), "%s", why);
-	w->failed_early += !may_have_run;
+	snprintf(w->why, sizeof(w->why), "%s", why->why);
+	w->failed_early += !why->may_have_run;
+	w->failed_drained += why->is_drained;
+	w->failed_undone += why->is_undone;
 	pthread_mutex_unlock(&w->front.lock);
 	buf_init(&body, 100);
-	buf_puts(&body, may_have_run ? "maybe" : "not run");
+	buf_puts(&body, why->may_have_run ? "maybe" : "not run");
 	http_reply(req, 503, "text/plain", NULL, &body);
 	fixture_add(&w->front, &w->failed);
 }
@@ -71,7 +75,7 @@ static inline void front_on_request(void *ctx, struct http_req *req)
 	struct world *w = world_of_front(ctx);
 	struct http_pass_order order = {
 		.url_base = w->url, .extra_headers = extra, .drop_headers = drop, .drain_ms = w->drain_ms,
-		.on_failed = on_failed, .on_over = on_over, .ctx = w,
+		.on_failed = on_failed, .on_over = on_over, .undone_name = "X-Undone", .ctx = w,
 	};
 
 	http_req_add_headers(req, mine);
@@ -153,9 +157,24 @@ static inline void begin_events(struct world *w, struct http_req *req, bool is_b
 		http_req_set_timer(req, 1, write_events, w);
 }
 
+/* "/last": a stream that this server ends when it drains. */
+static inline void end_events(struct http_req *req, void *arg)
+{
+	(void)arg;
+	http_stream_write(req, STR(": the last\n\n"));
+	http_stream_end(req);
+}
+
+static inline void begin_last(struct world *w, struct http_req *req)
+{
+	begin_events(w, req, false);
+	http_req_set_timer(req, INT32_MAX, end_events, NULL);
+}
+
 static inline void back_on_request(void *ctx, struct http_req *req)
 {
 	static const struct http_header headers[] = {{"X-One", {"1", 1}}, {"X-Front", {"no", 2}}, {0}};
+	static const struct http_header undone[] = {{"X-Undone", {"not mine", 8}}, {0}};
 	struct world *w = LIST_ELEMENT(ctx, struct world, back);
 	struct str path = http_req_path(req);
 
@@ -163,6 +182,10 @@ static inline void back_on_request(void *ctx, struct http_req *req)
 		stream_chunks(req);
 	else if (str_is(path, "/events") || str_is(path, "/quiet"))
 		begin_events(w, req, str_is(path, "/events"));
+	else if (str_is(path, "/last"))
+		begin_last(w, req);
+	else if (str_is(path, "/undone"))
+		http_reply(req, 503, "text/plain", undone, NULL);
 	else if (str_is(path, "/nothing"))
 		http_reply(req, 204, NULL, headers, NULL);
 	else

@@ -339,6 +339,29 @@ static void test_two_hundred_long_polls_at_once(void **state)
 	close(fd);
 }
 
+/* Not by HEAD alone, whose answer is a stream otherwise. */
+static void test_an_answer_that_says_that_nothing_was_done_is_not_given_on(void **state)
+{
+	static const char *const methods[] = {"GET", "POST", "HEAD"};
+	struct world *w = *state;
+	int fd = client_open(&w->front);
+	struct reply r;
+
+	for (int i = 0; i < 3; i++) {
+		ask(fd, methods[i], "/undone", "", STR(""));
+		client_reply(fd, i < 2, &r);
+		assert_int_equal(r.status, 503);
+		assert_false(reply_has(&r, "Undone"));
+		if (i < 2)
+			assert_string_equal(r.body, "not run");
+		reply_release(&r);
+		fixture_await(&w->front, &w->failed, i + 1);
+		assert_int_equal(w->failed_undone, i + 1);
+		assert_string_equal(w->why, "not mine");
+	}
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +375,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_clients_leave_no_more_than_the_limit, start_narrow, stop),
 		TEST(test_a_large_answer_waits_for_its_client_and_is_whole),
 		TEST(test_two_hundred_long_polls_at_once),
+		TEST(test_an_answer_that_says_that_nothing_was_done_is_not_given_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -339,8 +339,41 @@ static void test_a_drain_lets_a_short_request_end(void **state)
 	assert_string_equal(r.body, "released");
 	reply_release(&r);
 	expect_failure(w, other, "maybe", "stopping");
+	fixture_await(&w->front, &w->failed_drained, 1);
 	close(fd);
 	close(other);
+	assert_int_equal(fixture_stop(&w->front, PATIENCE_MS), 0);
+	assert_int_equal(fixture_stop(&w->back, PATIENCE_MS), 0);
+}
+
+/* What is answered as a stream of events has its end in it; who only listens is waited for a moment. */
+static void test_a_drain_leaves_a_stream_to_the_other_server(void **state)
+{
+	struct world *w = *state;
+	int asking = client_open(&w->front), listening = client_open(&w->front);
+	struct reply r;
+	struct buf b;
+
+	w->drain_ms = PATIENCE_MS;
+	ask(asking, "POST", "/last", "", STR(""));
+	client_reply(asking, false, &r);
+	reply_release(&r);
+	ask(listening, "GET", "/quiet", "", STR(""));
+	client_reply(listening, false, &r);
+	reply_release(&r);
+	fixture_await(&w->back, &w->back.held_count, 2);
+	http_server_drain(w->front.server);
+	buf_init(&b, 10000);
+	assert_true(read_chunks(listening, &b));
+	fixture_await(&w->back, &w->back.gone_count, 1);
+	buf_clear(&b);
+	http_server_drain(w->back.server);
+	assert_true(read_chunks(asking, &b));
+	assert_string_equal(buf_str(&b).p, ": hello\n\n: the last\n\n");
+	buf_release(&b);
+	close(asking);
+	close(listening);
+	assert_int_equal(w->back.gone_count, 1);
 	assert_int_equal(fixture_stop(&w->front, PATIENCE_MS), 0);
 	assert_int_equal(fixture_stop(&w->back, PATIENCE_MS), 0);
 }
@@ -377,6 +410,7 @@ int main(void)
 		TEST_ONE(test_all_that_waits_for_a_server_can_be_given_up),
 		TEST_DRAIN(test_a_drain_ends_what_waits_and_streams),
 		TEST_DRAIN(test_a_drain_lets_a_short_request_end),
+		TEST_DRAIN(test_a_drain_leaves_a_stream_to_the_other_server),
 		TEST(test_a_server_that_drains_ends_its_long_polls_and_so_do_we),
 	};
 

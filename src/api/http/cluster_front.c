@@ -5,6 +5,7 @@
 #include "api/describe/shapes.h"
 #include "api/gate.h"
 #include "api/http/http_api.h"
+#include "api/http/pass_problem.h"
 #include "api/http/reply.h"
 #include "api/routes.h"
 #include "base/mem.h"
@@ -16,9 +17,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* KEY_LOOK_MS, KEY_LOOKS: a key that was made at another node is here as soon as that node has told it. */
+/* KEY_LOOK_MS, KEY_LOOKS: a key that was made at another node is here as soon as that node has told it.
+ * DRAIN_PART: of the time to drain, one part in so many is kept for telling that it was not enough.
+ * AGAIN_MS: a space that moves is looked for so long. REACH_MS: a node that takes no connection may have just stopped,
+ * which is known here so soon. FIRST_MS: until the first look, and twice as long until each other. */
 enum { LOG_EVERY_MS = 1000 };	/* the same failure comes with every request */
-enum { SECRET_BYTES = 32, DRAIN_MS = 1000, KEY_LOOK_MS = 20, KEY_LOOKS = 100, SEAL_MAX = 512 };
+enum { SECRET_BYTES = 32, KEY_LOOK_MS = 20, KEY_LOOKS = 100, SEAL_MAX = 512, DRAIN_PART = 20 };
+enum { AGAIN_MS = 2000, REACH_MS = 200, FIRST_MS = 10 };
+
+static const char undone_name[] = "Spine-Undone";
 
 struct cluster_front {
 	struct cluster_front_config config;
@@ -39,6 +46,9 @@ struct way {
 	const char *url;		/* of the node that it was passed on to */
 	int shard;
 	int looks;			/* for its key */
+	int64_t passed_at_ms;		/* for the first time */
+	int64_t undone_at_ms;		/* the owner said for the first time that it is none; 0: it did not */
+	int64_t again_after_ms;		/* the next look at where the space is */
 };
 
 /* --- Life --- */
@@ -242,54 +252,46 @@ static void refuse_too_old(struct way *way, const struct cluster_place *place)
 /* --- Passing on --- */
 
 /* Whoever runs the nodes must find out why, and the caller must not. */
-static void log_failure(const struct way *way, const char *why)
+static void log_failure(const struct way *way, const struct http_pass_failure *why)
 {
 	struct cluster_front *f = way->front;
 	int64_t now_ms = clock_mono_ns() / 1000000, before_ms = atomic_load(&f->logged_ms);
 
 	if ((before_ms == 0 || now_ms - before_ms >= LOG_EVERY_MS) &&
 	    atomic_compare_exchange_strong(&f->logged_ms, &before_ms, now_ms))
-		log_write(f->config.own->log, LOG_WARN, "a request could not be passed on",
-			  LOG_STR("to", way->url), LOG_STR("error", why));
+		log_write(f->config.own->log, LOG_WARN, why->is_drained ? "a request that was passed on had no answer "
+			  "yet" : "a request could not be passed on", LOG_STR("to", way->url),
+			  LOG_STR("error", why->why));
 }
 
-/* Said again it would be refused because it was carried out, or do something else: make another secret, of which nobody
- * got to know the first. A condition (If-Match) holds once. */
-static bool is_once(const struct way *way)
-{
-	static const struct description *const once[] = {
-		&describe_create_key, &describe_rotate_key, &describe_delete_space,
-	};
-	struct str key = http_req_header(way->req, "idempotency-key");
-	const struct description *d = way->route ? way->route->describes : NULL;
+static void look_again(struct http_req *req, void *arg);
 
-	if (way->route == NULL || (way->route->op->flags & OP_TAKES_KEY))
-		return key.p == NULL;
-	for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++)
-		if (d == once[i])
-			return true;
-	return http_req_header(way->req, "if-match").p != NULL;
+/* The space moves to another node, or that has just stopped, as far as one can tell. False: for too long now. */
+static bool may_look_again(struct way *way, bool is_undone)
+{
+	int64_t at_ms = clock_mono_ns() / 1000000, until_ms;
+
+	if (is_undone && way->undone_at_ms == 0)
+		way->undone_at_ms = at_ms;
+	until_ms = way->undone_at_ms ? way->undone_at_ms + AGAIN_MS : way->passed_at_ms + REACH_MS;
+	if (at_ms + way->again_after_ms > until_ms || api_is_ending(way->front->config.own))
+		return false;
+	http_req_set_timer(way->req, way->again_after_ms, look_again, way);
+	way->again_after_ms *= 2;
+	return true;
 }
 
-/* What does nothing twice may be sent again; whether the rest was carried out nobody knows. */
-static void on_failed(void *ctx, struct http_req *req, const char *why, bool may_have_run)
+static void on_failed(void *ctx, struct http_req *req, const struct http_pass_failure *why)
 {
-	const struct way *way = ctx;
-	struct problem problem = {0};
+	struct way *way = ctx;
+	struct problem problem;
 
-	log_failure(way, why);
-	if (!may_have_run) {
-		refuse(req, "the node that owns the space cannot be reached");
-	} else if (is_once(way)) {
-		problem_set(&problem, P_OUTCOME_UNKNOWN, NULL, "the node that owns the space went away before it "
-			    "answered: this may be done or not; look, before it is sent again");
-		refuse_with(req, &problem);
-	} else {
-		problem_set(&problem, P_NO_OWNER, NULL, "the node that owns the space went away before it answered; "
-			    "what was asked may be done: ask the same again");
-		problem.retry_after_ms = 1000;
-		refuse_with(req, &problem);
-	}
+	if (!why->may_have_run && !why->is_drained && may_look_again(way, why->is_undone))
+		return;
+	if (!why->is_undone)
+		log_failure(way, why);
+	pass_problem(why, pass_is_once(req, way->route), &problem);
+	refuse_with(req, &problem);
 }
 
 static struct str seal(const struct way *way)
@@ -318,16 +320,37 @@ static void pass_on(struct way *way, const char *url)
 	struct http_header *extra = arena_calloc(http_req_arena(way->req), 2, sizeof(*extra));
 
 	way->url = url;
+	if (way->passed_at_ms == 0) {
+		way->passed_at_ms = clock_mono_ns() / 1000000;
+		way->again_after_ms = FIRST_MS;
+	}
 	extra[0] = (struct http_header){"Spine-Passed", seal(way)};
 	http_pass_send(f->passes[http_req_thread(way->req)], way->req, &(struct http_pass_order){
-		.url_base = url, .extra_headers = extra, .drop_headers = dropped, .drain_ms = DRAIN_MS,
-		.on_failed = on_failed, .ctx = way,
+		.url_base = url, .extra_headers = extra, .drop_headers = dropped, .undone_name = undone_name,
+		.drain_ms = f->config.drain_ms - f->config.drain_ms / DRAIN_PART, .on_failed = on_failed, .ctx = way,
 	});
 }
 
 /* --- Finding who answers --- */
 
 static void find(struct way *way);
+
+static void look_again(struct http_req *req, void *arg)
+{
+	(void)req;
+	find(arg);
+}
+
+/* The node that has passed it on may find another one. */
+static void refuse_undone(const struct way *way, const char *why)
+{
+	struct http_header *headers = arena_calloc(http_req_arena(way->req), 2, sizeof(*headers));
+
+	headers[0] = (struct http_header){undone_name, str_of(why)};
+	if (way->entry->is_passed)
+		http_req_add_headers(way->req, headers);
+	refuse(way->req, why);
+}
 
 static void on_found(void *arg, bool is_open)
 {
@@ -336,7 +359,7 @@ static void on_found(void *arg, bool is_open)
 	if (is_open)
 		find(way);
 	else
-		refuse(way->req, "the space is being taken over");
+		refuse_undone(way, "the space is being taken over");
 }
 
 static void find(struct way *way)
@@ -353,7 +376,7 @@ static void find(struct way *way)
 	} else if (place.is_coming) {
 		return;
 	} else if (way->entry->is_passed) {
-		refuse(way->req, "the node that this was passed to does not own the space");
+		refuse_undone(way, "the node that this was passed to does not own the space");
 	} else if (place.url == NULL || !atomic_load(&f->has_secret)) {
 		refuse(way->req, "no node owns the space just now");
 	} else if (is_too_old(way, &place)) {
@@ -422,6 +445,7 @@ enum problem_code cluster_front_let_in(struct cluster_front *f, struct http_req 
 		return problem_set(problem, P_FORBIDDEN, "Spine-Passed", "only the nodes of this cluster pass requests "
 				   "on; leave Spine-Passed out");
 	entry->is_passed = true;
+	entry->passed_by = arena_str(http_req_arena(req), passed.node);
 	if (passed.key.p)
 		state = grant(f, req, entry);
 	else if (keyring_needs_key(f->config.own->engine->keyring))

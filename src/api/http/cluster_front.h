@@ -6,8 +6,10 @@
  *     of nobody's             503 no_owner; the same where the owner is too old to know what is asked
  *
  * The node that a request comes to lets it in, or does not; the owner takes its word, and finds what the key may by its
- * number. Nobody passes on what was passed to it: then 503 no_owner. Each answer says which node gave it (Spine-Node);
- * one about a space says where its owner is (Spine-Owner).
+ * number. Nobody passes on what was passed to it: then 503 no_owner, with a header that says that nothing was done
+ * (Spine-Undone). The node that has passed it on looks again then, for a moment, where the space is by now: so that one
+ * that moves is not noticed. Each answer says which node gave it (Spine-Node); one about a space says where its owner
+ * is (Spine-Owner).
  */
 #ifndef SPINE_API_HTTP_CLUSTER_FRONT_H
 #define SPINE_API_HTTP_CLUSTER_FRONT_H
@@ -66,6 +68,8 @@ struct cluster_node_api {
 	uint64_t (*shards_with_spaces)(void *ctx);
 	/* Any thread: to read what is committed in a shard, wherever it is. Returns owned, or NULL. */
 	struct store_conn *(*read_shard)(void *ctx, int shard);
+	/* Any thread: a node of that id was there, and has stopped. */
+	bool (*has_left)(void *ctx, struct str id);
 	/* Any thread: why the node is not ready; NULL: it is. */
 	const char *(*trouble)(void *ctx);
 	/* Any thread. */
@@ -82,6 +86,7 @@ struct cluster_front_config {
 	const char *id;			/* of the node */
 	const char *url;		/* where the others reach it */
 	const struct http_pass_files *files;
+	int64_t drain_ms;		/* for the requests under way when the server stops */
 	int threads;
 };
 

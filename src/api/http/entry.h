@@ -17,6 +17,7 @@ struct entry {
 	struct str params[CALL_PARAMS_MAX];	/* raw */
 	/* Of what another node has passed on (cluster_front.h). */
 	bool is_passed;
+	struct str passed_by;		/* the node's id */
 	bool is_key_coming;		/* its key is not known here yet */
 	uint64_t key, secret;		/* as in struct access; key 0: none */
 };

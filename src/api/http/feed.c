@@ -395,7 +395,7 @@ void feed_open(struct http_call *http, int64_t after, uint64_t kinds)
 		.http = http, .thread = t, .after = after, .kinds = kinds, .beat_at_ns = next_beat_ns(t),
 	};
 	http->is_stream = true;
-	held_add(http->call.api, t->index, &http->held, http->call.op->access, on_unwelcome, s);
+	held_add(http->call.api, http->req, &http->held, http->call.op->access, on_unwelcome, s);
 	http_stream_begin(http->req, 200, "text/event-stream", headers);
 	n = snprintf(text, sizeof(text), ": events follow as they happen\nretry: 1000\nid: %lld\n\n", (long long)after);
 	http_stream_write(http->req, (struct str){text, (size_t)n});

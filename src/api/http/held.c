@@ -1,5 +1,6 @@
 #include "api/http/held.h"
 
+#include "api/http/cluster_front.h"
 #include "base/mem.h"
 #include "engine/access/keyring.h"
 #include "net/http.h"
@@ -35,14 +36,30 @@ void held_free(struct held_all *all)
 	free(all);
 }
 
-void held_add(struct api *api, int thread, struct held *one, const struct access *access, void (*end)(void *arg),
-	      void *arg)
+/* The node that it came through stops. */
+static bool is_cut(const struct held *one)
 {
+	return one->passed_by.p && one->api->node->has_left(one->api->node->ctx, one->passed_by);
+}
+
+static void look(void *arg);
+
+void held_add(struct api *api, struct http_req *req, struct held *one, const struct access *access,
+	      void (*end)(void *arg), void *arg)
+{
+	const struct entry *entry = http_req_kept(req);
+	struct held_thread *t = &api->held->each[http_req_thread(req)];
+
 	if (one->link.next)
 		return;
 	*one = (struct held){.api = api, .access = access, .end = end, .arg = arg};
+	if (entry && entry->is_passed)
+		one->passed_by = entry->passed_by;
 	list_init(&one->link);
-	list_add(&api->held->each[thread].list, &one->link);
+	list_add(&t->list, &one->link);
+	/* It was on its way when that was told. */
+	if (is_cut(one))
+		http_post(api->http, http_req_thread(req), look, t);
 }
 
 void held_remove(struct held *one)
@@ -59,6 +76,19 @@ bool held_is_welcome(const struct held *one)
 	       keyring_is_welcome(one->api->engine->keyring, one->access, engine_now_ms(one->api->engine));
 }
 
+void held_nudge(const struct held *one, struct op *op)
+{
+	if (is_cut(one))
+		engine_cut(op);
+	else
+		engine_nudge(op);
+}
+
+static bool is_over(const struct held *one)
+{
+	return !held_is_welcome(one) || is_cut(one);
+}
+
 /* On the HTTP thread. The end of one may be the end of others: so they are taken out first. */
 static void end_those(struct held_thread *t, bool is_all)
 {
@@ -67,7 +97,7 @@ static void end_those(struct held_thread *t, bool is_all)
 	list_init(&over);
 	for (struct list *at = t->list.next; at != &t->list; at = next) {
 		next = at->next;
-		if (!is_all && held_is_welcome(LIST_ELEMENT(at, struct held, link)))
+		if (!is_all && !is_over(LIST_ELEMENT(at, struct held, link)))
 			continue;
 		list_remove(at);
 		list_add(&over, at);

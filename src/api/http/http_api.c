@@ -296,14 +296,14 @@ static void on_gone(struct http_req *req, void *arg)
 
 static void on_unwelcome(void *op)
 {
-	engine_nudge(op);
+	held_nudge(&http_of(op)->held, op);
 }
 
 static void wait_for(struct op *op, int64_t wait_ms)
 {
 	struct http_call *http = http_of(op);
 
-	held_add(http->call.api, http_req_thread(http->req), &http->held, op->access, on_unwelcome, op);
+	held_add(http->call.api, http->req, &http->held, op->access, on_unwelcome, op);
 	http_req_set_timer(http->req, wait_ms, on_timer, op);
 	http_req_on_gone(http->req, on_gone, op);
 }

@@ -144,8 +144,13 @@ static void forget(struct mcp_call *m)
 
 static void on_unwelcome(void *arg)
 {
-	forget(arg);
-	mcp_error(arg, MCP_INVALID_REQUEST, "the key of this call has ended");
+	struct mcp_call *m = arg;
+
+	forget(m);
+	if (held_is_welcome(&m->held))
+		mcp_error(m, MCP_INTERNAL, "the server is stopping, or the space moves to another one; call again");
+	else
+		mcp_error(m, MCP_INVALID_REQUEST, "the key of this call has ended");
 }
 
 static void on_late(struct http_req *req, void *arg)
@@ -175,7 +180,7 @@ static void wait_for_answers(struct mcp_call *m)
 	m->next_asking = a->calls;
 	a->calls = m;
 	pthread_mutex_unlock(&a->lock);
-	held_add(m->call.api, http_req_thread(m->req), &m->held, m->access, on_unwelcome, m);
+	held_add(m->call.api, m->req, &m->held, m->access, on_unwelcome, m);
 	http_req_set_timer(m->req, ANSWER_MS, on_late, m);
 	http_req_on_gone(m->req, on_gone, m);
 }

@@ -240,7 +240,7 @@ static struct listener_stream *open_stream(struct mcp_call *m)
 
 static void begin_listening(struct listener_stream *s)
 {
-	held_add(s->m->call.api, http_req_thread(s->m->req), &s->held, s->m->access, on_unwelcome, s);
+	held_add(s->m->call.api, s->m->req, &s->held, s->m->access, on_unwelcome, s);
 	list_add(&thread_of(s)->streams, &s->link);
 	atomic_fetch_add(&thread_of(s)->open, 1);
 	http_req_on_gone(s->m->req, on_gone, s);

@@ -112,14 +112,14 @@ static void on_gone(struct http_req *req, void *arg)
 
 static void on_unwelcome(void *op)
 {
-	engine_nudge(op);
+	held_nudge(&call_of(op)->held, op);
 }
 
 static void wait_for(struct op *op, int64_t wait_ms)
 {
 	struct mcp_call *m = call_of(op);
 
-	held_add(m->call.api, http_req_thread(m->req), &m->held, op->access, on_unwelcome, op);
+	held_add(m->call.api, m->req, &m->held, op->access, on_unwelcome, op);
 	m->began_ns = clock_mono_ns();
 	m->until_ns = m->began_ns + wait_ms * MS_NS;
 	if (!mcp_takes_stream(m))

@@ -127,6 +127,10 @@ static enum problem_code tell_sender(struct op *op, const struct handoff_row *h)
 		if (atomic_load(&op->engine->draining))
 			problem_set(p, P_DRAINING, NULL, "the server is stopping; the handoff is kept: deliver it "
 				    "again after the restart and it goes on");
+		else if (op->wait.is_cut)
+			problem_set(p, P_DRAINING, NULL, "the server that was asked is stopping; the handoff is kept: "
+				    "deliver it again through another one, with the same Idempotency-Key, and it goes "
+				    "on");
 		else
 			problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time; the handoff goes on, because it "
 				    "was under way before, sent by somebody who waits longer or not at all",
