@@ -190,6 +190,7 @@ static enum problem_code send_packed(struct op *op, struct store_conn *c, struct
 	code = delivery_plan(&d, &s->order, &plan, &op->problem);
 	if (code == P_OK)
 		code = pack_write(op, c, s->pack);
+	op->shown_count = 0;	/* the answer has the envelope's id, and no text of it */
 	return code == P_OK ? delivery_carry_out(&d, &plan, &s->row, &op->problem) : code;
 }
 
