@@ -119,6 +119,18 @@ def test_the_same_key_again_is_answered_though_the_space_is_full(api):
     refused(api, "POST", "/v1/memories", {"content": "two"}, "memories", {"Idempotency-Key": "other"})
 
 
+def test_a_key_of_another_request_is_refused_though_the_space_is_full(api):
+    limit(api, memories=1)
+    headers = {"Idempotency-Key": "once"}
+    api.store("one", headers)
+    api.refused(422, "idempotency_conflict", "POST", "/v1/memories", {"content": "two"}, headers)
+    api.ok("POST", "/v1/quarantine", {"ids": ["ms-1"]})
+    api.refused(409, "memory_quarantined", "POST", "/v1/memories", {"content": "one"}, headers)
+    api.forget("ms-1")
+    api.store("fills it again")
+    api.refused(409, "memory_forgotten", "POST", "/v1/memories", {"content": "one"}, headers)
+
+
 def test_another_space_is_not_concerned(connect):
     full, other = connect(), connect()
     limit(full, memories=1)
