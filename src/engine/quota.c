@@ -355,3 +355,22 @@ enum problem_code quota_may_wait(struct op *op, struct store_conn *c)
 		return op_stored(op, status);
 	return waiting < limit[QUOTA_WAITING] ? P_OK : refuse(op, QUOTA_WAITING, waiting, limit[QUOTA_WAITING], 0);
 }
+
+enum problem_code quota_may_name(struct op *op, struct store_conn *c, struct str agent)
+{
+	struct quota *q = op->engine->quota;
+	struct quota_state s;
+	int64_t id, until_ms;
+	enum store_status status = limits_of(q, c, op->space, op->arena, s.limit);
+
+	if (status != STORE_OK || s.limit[QUOTA_AGENTS] == 0 || op->space == 0)
+		return op_stored(op, status);
+	status = store_agent_id(c, op->space, agent, false, op->now_ms, &id);
+	if (status != STORE_NOT_FOUND)
+		return op_stored(op, status);
+	status = read_state(q, c, op->space, op->now_ms, false, op->arena, &s, &until_ms);
+	if (status != STORE_OK || s.used[QUOTA_AGENTS] < s.limit[QUOTA_AGENTS])
+		return op_stored(op, status);
+	watch_rouse(op->engine->watch);
+	return refuse(op, QUOTA_AGENTS, s.used[QUOTA_AGENTS], s.limit[QUOTA_AGENTS], 0);
+}

@@ -99,6 +99,33 @@ def test_agents_that_are_known_are_served_and_new_ones_refused(desk):
     desk.send("c")
 
 
+def test_who_receives_by_a_name_that_nobody_knows_takes_no_room_of_agents(desk):
+    desk.send("a"), desk.send("a")
+    limit(desk, agents=1)
+    for body in ({}, {"wait_s": 30}):
+        answer = refused(desk, "POST", "/v1/agents/new/receive", body, "agents")
+        assert answer.headers["Retry-After"] == "60" and answer.json["retryable"] is False
+    assert desk.ok("GET", "/v1/agents/new/peek") and quotas(desk)["agents"]["used"] == 1
+    taken = desk.take("a")
+    settled = {"id": taken["id"], "lease": taken["lease"], "verb": "complete"}
+    answer = desk.ok("POST", "/v1/agents/new/receive", {"settle": [settled], "wait_s": 30})
+    assert answer["settled"][0]["handoff"]["state"] == "completed" and answer["handoffs"] == []
+    assert desk.take("a") and desk.receive("a") == [] and quotas(desk)["agents"]["used"] == 1
+
+
+def test_work_is_moved_to_agents_that_are_known_and_to_new_ones_only_where_there_is_room(desk):
+    queued, parked = desk.send("a"), desk.send("b")
+    desk.settle("reject", desk.take("b"), reason="not mine")
+    limit(desk, agents=2)
+    for path, body in ((f"/v1/handoffs/{queued['id']}/move", {"to": "new"}), (f"/v1/parked/{parked['id']}/reroute", {"to": "new"}),
+                       ("/v1/queued/move", {"to": "a", "move_to": "new"}), ("/v1/parked/reroute", {"to": "b", "reroute_to": "new"})):
+        refused(desk, "POST", path, body, "agents")
+    assert desk.state(queued) == "queued" and desk.state(parked) == "parked"
+    desk.ok("POST", f"/v1/handoffs/{queued['id']}/move", {"to": "b"})
+    desk.ok("POST", "/v1/parked/reroute", {"to": "b", "reroute_to": "a"})
+    assert desk.take("a") and desk.take("b")
+
+
 def test_only_so_many_receivers_wait(desk, poll, beside):
     limit(desk, waiting=2)
     first, _ = poll("a"), poll("b")

@@ -3,6 +3,7 @@
 #include "core/envelope/unpack.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
+#include "engine/quota.h"
 #include "engine/said.h"
 #include "engine/waiting.h"
 
@@ -75,6 +76,8 @@ static enum problem_code write_redrive(struct op *op, struct store_conn *c)
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
 
+	if (in->to.p && quota_may_name(op, c, in->to) != P_OK)
+		return op->problem.code;
 	return delivery_redrive(&d, in->num, in->to, in->why, &in->row, &op->problem);
 }
 
@@ -104,6 +107,8 @@ static enum problem_code write_move(struct op *op, struct store_conn *c)
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
 
+	if (quota_may_name(op, c, in->to) != P_OK)
+		return op->problem.code;
 	return delivery_hand_over(&d, in->num, in->to, in->why, &in->row, &op->problem);
 }
 
