@@ -459,7 +459,7 @@ static void start_read(struct op *op)
 }
 
 /* A space that is full refuses new work here, before it is prepared and before the writer is asked. What was accepted
- * before, with the same key, is answered again, or refused for what is wrong with the key. */
+ * before, with the same key, is answered again, or goes on, or is refused for what is wrong with the key. */
 static bool is_refused_at_once(struct op *op)
 {
 	struct store_conn *c = op->reader ? op->reader->conn : NULL;
@@ -472,9 +472,11 @@ static bool is_refused_at_once(struct op *op)
 		return false;
 	full = op->problem;
 	op->problem = (struct problem){0};
-	if (!was_answered(op, c))
+	if (was_answered(op, c))
+		return true;
+	if (op->claim.p == NULL)
 		op->problem = full;
-	return true;
+	return op->claim.p == NULL;
 }
 
 void engine_run(struct op *op)

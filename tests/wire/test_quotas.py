@@ -86,6 +86,40 @@ def test_handoffs_a_minute_say_when_to_come_back(desk):
     assert desk.take("follower") and desk.take("worker")
 
 
+def test_what_is_sent_published_or_parked_again_is_no_new_work(desk, beside):
+    sent, acked, published, parked = (desk.pack(name) for name in ("worker", "acker", "reader", "rest"))
+    desk.ok("PUT", "/v1/channels/news/subscribers/reader")
+    first = desk.deliver(sent, 202).json
+    desk.deliver(acked, 202)
+    desk.settle("ack", desk.take("acker"))
+    publish = ("POST", "/v1/channels/news/publish")
+    desk.ok(*publish, {"envelope_id": published})
+    desk.ok("POST", f"/v1/envelopes/{parked}/park", {"reason": "later"})
+    limit(desk, handoffs_per_minute=4, bytes=1)
+    again = desk.deliver(sent, 202).json
+    assert (again["id"], again["state"]) == (first["id"], "queued") and desk.deliver(sent, 202, to="worker").json["id"] == first["id"]
+    assert desk.deliver(acked, 200, wait_s=30).json["state"] == "acked"
+    for receivers in ({}, {"receivers": ["reader"]}):
+        assert [h["to"] for h in desk.ok(*publish, {"envelope_id": published, **receivers})["handoffs"]] == ["reader"]
+    assert desk.ok("POST", f"/v1/envelopes/{parked}/park", {"reason": "later"})["state"] == "parked"
+    limit(desk, bytes=0)
+    for to in ({"to": "other"}, {"to": "acker"}):
+        refused(desk, "POST", "/v1/handoffs", {"envelope_id": sent, **to}, "handoffs_per_minute")
+    refused(desk, *publish, {"envelope_id": sent}, "handoffs_per_minute")
+    refused(desk, *publish, {"envelope_id": published, "receivers": ["reader", "worker"]}, "handoffs_per_minute")
+
+
+def test_a_send_that_waits_goes_on_by_its_key_though_the_minute_is_full(desk, beside):
+    limit(desk, handoffs_per_minute=1)
+    body = {"envelope": {"target_agent": "worker", "task_summary": "go"}, "wait_s": 30}
+    first = beside("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    desk.wait_for_waiters(1)
+    again = beside("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    desk.wait_for_waiters(2)
+    desk.settle("ack", desk.take("worker"))
+    assert first.result(200).json["id"] == again.result(200).json["id"]
+
+
 def test_agents_that_are_known_are_served_and_new_ones_refused(desk):
     limit(desk, agents=2)
     desk.send("a"), desk.ok("PUT", "/v1/agents/b", {})

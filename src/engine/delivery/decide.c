@@ -120,9 +120,20 @@ static enum problem_code write_restore(struct op *op, struct store_conn *c)
 	return delivery_restore(&d, in->num, in->why, &in->row, &op->problem);
 }
 
+/* What is under way is parked as it is. */
+static bool parks_what_is_there(struct op *op, struct store_conn *c)
+{
+	struct handoff_filter of = {.space = op->space, .envelope = ((const struct decide *)op)->num};
+	struct handoff_row row;
+	size_t count = 0;
+
+	return store_handoffs(c, &of, 0, 1, op->arena, &row, &count) == STORE_OK && count;
+}
+
 const struct op_kind decide_park_kind = {
 	.name = "park", .size = sizeof(struct decide),
 	.flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare_park, .run = write_park,
+	.adds_nothing = parks_what_is_there,
 };
 const struct op_kind decide_redrive_kind = {
 	.name = "redrive", .size = sizeof(struct decide), .prepare = prepare_why, .run = write_redrive,
