@@ -172,6 +172,17 @@ def test_only_so_many_receivers_wait(desk, poll, beside):
     poll("c")
 
 
+def test_a_stream_beyond_a_quota_is_refused_before_it_begins(desk, poll):
+    desk.send("a")
+    limit(desk, waiting=1, agents=1)
+    answer = refused(desk, "GET", "/v1/agents/new/stream", None, "agents")
+    assert answer.headers["Content-Type"] == "application/problem+json" and answer.headers["Retry-After"] == "60"
+    desk.take("a")
+    poll("a")
+    answer = refused(desk, "GET", "/v1/agents/a/stream", None, "waiting")
+    assert answer.headers["Retry-After"] == "1" and answer.json["retryable"] is True
+
+
 def test_the_same_key_again_is_answered_though_the_space_is_full(api):
     limit(api, memories=1)
     headers = {"Idempotency-Key": "once"}

@@ -174,6 +174,14 @@ static enum problem_code run_stream(struct op *op, struct store_conn *c)
 	return take(op, c);
 }
 
+static void tell_begun(struct op *op)
+{
+	const struct receive *r = (const struct receive *)op;
+
+	if (r->begins && r->held == 0)
+		op->owner->post(op, r->begins);
+}
+
 static void done(struct op *op)
 {
 	struct receive *r = (struct receive *)op;
@@ -188,5 +196,6 @@ const struct op_kind receive_kind = {
 	.run = run, .began = done, .done = done, .undo = undo,
 };
 const struct op_kind receive_stream_kind = {
-	.name = "stream", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE, .run = run_stream, .undo = undo,
+	.name = "stream", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE, .run = run_stream,
+	.began = tell_begun, .undo = undo,
 };
