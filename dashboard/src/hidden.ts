@@ -17,6 +17,14 @@ const letter = `[[a-zA-Z\u00c0-\u1fff\u2c00-\u{10ffff}]--[${invisible}]]`;
 const other = `[^${letter}]`;
 const direction = "\u061c\u200e\u200f\u202a-\u202c\u2066-\u2069";
 
+/** Each tag of a region's flag, between the others of that very flag. */
+function inFlag(region: string): (readonly [string, string, string])[] {
+	const tags = [...region].map((letter) => String.fromCodePoint(0xe0000 + (letter.codePointAt(0) ?? 0)));
+
+	tags.push("\u{e007f}");
+	return tags.map((tag, i) => [tag, `\u{1f3f4}${tags.slice(0, i).join("")}$`, `^${tags.slice(i + 1).join("")}`]);
+}
+
 const of = (pattern: string) => new RegExp(pattern, "v");
 const any = of("");
 /** These characters are as usual between these. */
@@ -37,7 +45,7 @@ const usual = (
 		["\u115f\u1160", "", "^[\u1100-\u11ff]"],
 		[direction, `[${rightToLeft}]${other}{0,23}$`],
 		[direction, "", `^${other}{0,23}[${rightToLeft}]`],
-		["\u{e0020}-\u{e007f}", "\u{1f3f4}[\u{e0020}-\u{e007f}]{0,7}$"],
+		...["gbeng", "gbsct", "gbwls"].flatMap(inFlag),
 		["\ufe0e\ufe0f", `[#*0-9${pictures}]$`],
 		["\ufe00-\ufe02", `[${ofForms}]$`],
 		["\u{e0100}-\u{e01ef}", `[${ideographs}]$`],

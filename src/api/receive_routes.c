@@ -105,9 +105,29 @@ static void on_unwelcome(void *op)
 	engine_nudge(op);
 }
 
-static enum problem_code decode_stream(struct call *call)
+/* Only now: what is refused before is answered with its own status, and says when to come again. */
+static void begin_stream(struct http_call *http)
 {
 	static const struct http_header headers[] = {{"Cache-Control", {"no-store", 8}}, {0}};
+
+	if (http->is_stream)
+		return;
+	http->is_stream = true;
+	http_stream_begin(http->req, 200, "text/event-stream", headers);
+	http_stream_write(http->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
+	http_req_set_timer(http->req, http->call.api->limits.heartbeat_ms, heartbeat, &http->call);
+}
+
+static void on_waiting(void *arg)
+{
+	const struct op *op = arg;
+
+	begin_stream(op->ctx);
+}
+
+static enum problem_code decode_stream(struct call *call)
+{
+	struct receive *r = call_op(call);
 	struct http_call *http = http_call_of(call);
 	struct arena *round = arena_zalloc(call->op->arena, sizeof(*round));	/* a stream lives long */
 
@@ -119,16 +139,26 @@ static enum problem_code decode_stream(struct call *call)
 	}
 	if (atomic_load(&call->api->engine->draining))
 		return call_refuse(call, P_DRAINING, NULL, "the server is stopping");
-	http_stream_begin(http->req, 200, "text/event-stream", headers);
-	http_stream_write(http->req, STR(": handoffs follow as they come; settle each one, and the next is sent\n\n"));
-	http_req_set_timer(http->req, call->api->limits.heartbeat_ms, heartbeat, call);
 	http_req_on_gone(http->req, on_gone, call->op);
 	held_add(call->api, http->req, &http->held, call->op->access, on_unwelcome, call->op);
-	http->is_stream = true;
 	http->finish = stream_finish;
+	r->begins = on_waiting;
 	call->op->arena = round;
 	arena_init(round);
 	return P_OK;
+}
+
+static void end_stream(struct http_call *http)
+{
+	struct op *op = http->call.op;
+
+	if (op->problem.code == P_OK)
+		begin_stream(http);
+	if (!http->is_stream) {
+		arena_release(op->arena);
+		op->arena = http_req_arena(http->req);
+	}
+	reply_send(http);
 }
 
 /* On the HTTP thread: a handoff is there, or it is over. */
@@ -141,9 +171,10 @@ static void stream_finish(struct http_call *http)
 
 	if (call->op->problem.code != P_OK || http_req_is_gone(http->req) || call->op->wait.is_over || r->count == 0 ||
 	    !gate_pass(call->api, call->op)) {
-		reply_send(http);
+		end_stream(http);
 		return;
 	}
+	begin_stream(http);
 	handoff_lease_format(r->rows[0].num, r->rows[0].leases, lease);
 	buf_printf(&call->reply, "event: handoff\nid: %s\ndata: ", lease);
 	json_writer_init(&w, &call->reply);

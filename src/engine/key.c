@@ -39,6 +39,11 @@ enum problem_code key_replay(struct op *op, struct store_conn *c)
 				   "this request was carried out before; its answer is gone, because a memory in it "
 				   "was forgotten since%s%.*s",
 				   op->kept.location.p ? "; see " : "", STR_ARG(op->kept.location));
+	if (op->kept.is_quarantined)
+		return problem_set(&op->problem, P_MEMORY_QUARANTINED, "Idempotency-Key",
+				   "this request was carried out before; its answer is withheld while a memory in it "
+				   "is in quarantine%s%.*s; a person decides about that",
+				   op->kept.location.p ? "; see " : "", STR_ARG(op->kept.location));
 	op->is_replayed = true;
 	return P_OK;
 }

@@ -485,19 +485,24 @@ static void start_read(struct op *op)
 }
 
 /* A space that is full refuses new work here, before it is prepared and before the writer is asked. What was accepted
- * before, with the same key, is answered again. */
+ * before, with the same key, is answered again, or goes on, or is refused for what is wrong with the key. */
 static bool is_refused_at_once(struct op *op)
 {
 	struct store_conn *c = op->reader ? op->reader->conn : NULL;
+	struct problem full;
 
 	if (!(op->kind->flags & OP_ADDS) || c == NULL ||
 	    spaces_find(op->engine->spaces, c, op->space_name, &op->space) != STORE_OK)
 		return false;
 	if (quota_may_begin(op, c) == P_OK)
 		return false;
+	full = op->problem;
+	op->problem = (struct problem){0};
 	if (was_answered(op, c))
-		op->problem = (struct problem){0};
-	return true;
+		return true;
+	if (op->claim.p == NULL)
+		op->problem = full;
+	return op->claim.p == NULL;
 }
 
 void engine_run(struct op *op)

@@ -59,6 +59,9 @@ struct op_kind {
 	void (*done)(struct op *op);
 	/* Optional: the same for a run that began to wait. */
 	void (*began)(struct op *op);
+	/* Optional, of one that OP_ADDS: what it asks for is there already, as far as a look shows. Only asked where
+	 * the space is full; what is added all the same is refused after the run. */
+	bool (*adds_nothing)(struct op *op, struct store_conn *c);
 	/* Optional: nobody is left who could be told what was committed. Undoes it, in a transaction of its own. */
 	enum problem_code (*undo)(struct op *op, struct store_conn *c);
 };

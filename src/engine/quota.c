@@ -259,14 +259,17 @@ static bool adds_handoffs(const struct op *op)
 }
 
 /* Full is full, whatever is asked for; but an agent may be there already, and some add nothing: the run shows it. */
-static enum problem_code refuse_full(struct op *op, const struct quota_state *s, int64_t until_ms)
+static enum problem_code refuse_full(struct op *op, struct store_conn *c, const struct quota_state *s, int64_t until_ms)
 {
 	for (size_t i = 0; i < ADDS; i++) {
 		enum quota_kind kind = adds[i].kind;
 
-		if ((op->kind->flags & adds[i].flag) && !(op->kind->flags & OP_MAY_ADD_NOTHING) &&
-		    kind != QUOTA_AGENTS && s->limit[kind] && s->used[kind] >= s->limit[kind])
-			return refuse(op, kind, s->used[kind], s->limit[kind], until_ms);
+		if (!(op->kind->flags & adds[i].flag) || (op->kind->flags & OP_MAY_ADD_NOTHING) ||
+		    kind == QUOTA_AGENTS || s->limit[kind] == 0 || s->used[kind] < s->limit[kind])
+			continue;
+		if (op->kind->adds_nothing && op->kind->adds_nothing(op, c))
+			return P_OK;
+		return refuse(op, kind, s->used[kind], s->limit[kind], until_ms);
 	}
 	return P_OK;
 }
@@ -284,7 +287,7 @@ enum problem_code quota_may_begin(struct op *op, struct store_conn *c)
 	if (status != STORE_OK || !is_limited(op, s.limit))
 		return op_stored(op, status);
 	status = read_state(q, c, op->space, op->now_ms, adds_handoffs(op), op->arena, &s, &until_ms);
-	return status == STORE_OK ? refuse_full(op, &s, until_ms) : op_stored(op, status);
+	return status == STORE_OK ? refuse_full(op, c, &s, until_ms) : op_stored(op, status);
 }
 
 enum problem_code quota_begin(struct op *op, struct store_conn *c, struct quota_run *ret)
@@ -301,7 +304,7 @@ enum problem_code quota_begin(struct op *op, struct store_conn *c, struct quota_
 	if (status != STORE_OK || !is_limited(op, ret->before.limit))
 		return op_stored(op, status);
 	status = read_state(q, c, op->space, op->now_ms, adds_handoffs(op), op->arena, &ret->before, &until_ms);
-	code = status == STORE_OK ? refuse_full(op, &ret->before, until_ms) : op_stored(op, status);
+	code = status == STORE_OK ? refuse_full(op, c, &ret->before, until_ms) : op_stored(op, status);
 	if (code != P_OK)
 		return code;
 	ret->is_limited = true;
@@ -354,4 +357,23 @@ enum problem_code quota_may_wait(struct op *op, struct store_conn *c)
 	if (status != STORE_OK || limit[QUOTA_WAITING] == 0)
 		return op_stored(op, status);
 	return waiting < limit[QUOTA_WAITING] ? P_OK : refuse(op, QUOTA_WAITING, waiting, limit[QUOTA_WAITING], 0);
+}
+
+enum problem_code quota_may_name(struct op *op, struct store_conn *c, struct str agent)
+{
+	struct quota *q = op->engine->quota;
+	struct quota_state s;
+	int64_t id, until_ms;
+	enum store_status status = limits_of(q, c, op->space, op->arena, s.limit);
+
+	if (status != STORE_OK || s.limit[QUOTA_AGENTS] == 0 || op->space == 0)
+		return op_stored(op, status);
+	status = store_agent_id(c, op->space, agent, false, op->now_ms, &id);
+	if (status != STORE_NOT_FOUND)
+		return op_stored(op, status);
+	status = read_state(q, c, op->space, op->now_ms, false, op->arena, &s, &until_ms);
+	if (status != STORE_OK || s.used[QUOTA_AGENTS] < s.limit[QUOTA_AGENTS])
+		return op_stored(op, status);
+	watch_rouse(op->engine->watch);
+	return refuse(op, QUOTA_AGENTS, s.used[QUOTA_AGENTS], s.limit[QUOTA_AGENTS], 0);
 }

@@ -64,6 +64,8 @@ enum problem_code quota_end(struct op *op, struct store_conn *c, const struct qu
 
 /* On the writer's thread: so many receivers more wait in the space, or fewer. */
 void quota_count_waiting(struct quota *q, int64_t space, int more);
+/* Before something is done that makes an agent of a name that nobody knows yet, by an operation that is not OP_ADDS. */
+enum problem_code quota_may_name(struct op *op, struct store_conn *c, struct str agent);
 /* Within a run that is about to wait. */
 enum problem_code quota_may_wait(struct op *op, struct store_conn *c);
 

@@ -432,7 +432,7 @@ enum store_status store_routes(struct store_conn *c, int64_t space, struct str a
 enum store_status store_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
 				  struct kept_reply *ret);
 /* Replaces the one that was kept for the key before. The reply holds the text of these memories of the space: when one
- * of them is forgotten, or has been already, the body is emptied. */
+ * of them is forgotten, or has been already, the body is emptied; while one is in quarantine the reply says so. */
 enum store_status store_reply_put(struct store_conn *c, int64_t space, struct str key, const struct kept_reply *reply,
 				  const uint64_t *memories, size_t memory_count);
 /* When the one was kept that was kept first. */

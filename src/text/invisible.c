@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 
 /* How far the letter is looked for that a mark of direction belongs to: over spaces, digits and signs. */
-enum { LOOK_CHARACTERS = 24, TAGS_MAX = 8 };
+enum { LOOK_CHARACTERS = 24, FLAG_TAGS = 6 };
 
 enum {
 	ZWSP = 0x200b, ZWNJ = 0x200c, ZWJ = 0x200d, BOM = 0xfeff, SOFT_HYPHEN = 0xad, GRAPHEME_JOINER = 0x34f,
@@ -133,14 +133,24 @@ static bool is_beside_right_to_left(struct str text, size_t at, size_t end)
 	return is_letter(code) && IN(code, RIGHT_TO_LEFT);
 }
 
-/* A flag of a region: the black flag, letters as tags, and the tag that ends them. */
+/* Behind the black flag at `at`: the letters of the region as tags, and the tag that ends them. */
+static bool is_flag_of(struct str text, size_t at, const char *region)
+{
+	bool is_it = character(text, at, &at) == BLACK_FLAG;
+
+	for (; is_it && *region; region++)
+		is_it = character(text, at, &at) == 0xe0000 + (uint32_t)*region;
+	return is_it && character(text, at, &at) == 0xe007f;
+}
+
+/* Only these regions have a flag with a picture of its own: any other is a black flag that carries a word. */
 static bool is_in_flag(struct str text, size_t at)
 {
-	uint32_t code = 0xe0020;
+	uint32_t code = 0;
 
-	for (int i = 0; i < TAGS_MAX && code >= 0xe0020 && code <= 0xe007f; i++)
+	for (int i = 0; i < FLAG_TAGS && code != BLACK_FLAG; i++)
 		code = character_before(text, at, &at);
-	return code == BLACK_FLAG;
+	return is_flag_of(text, at, "gbeng") || is_flag_of(text, at, "gbsct") || is_flag_of(text, at, "gbwls");
 }
 
 static bool selects(uint32_t code, uint32_t before)

@@ -17,6 +17,11 @@ static const char *const flagged[] = {
 	"\u206a", "ok \"\ufeff\ufeff\"", "سلام hello\u200cworld", "a\u034fb", "\U000e0001", "x\U000e01f0",
 	"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067"
 	"\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+	/* Flags of nothing: IGNORE, a b, z z 9 9, and of England what is not whole, or goes on. */
+	"\U0001f3f4\U000e0049\U000e0047\U000e004e\U000e004f\U000e0052\U000e0045\U000e007f",
+	"\U0001f3f4\U000e0061\U000e0062\U000e007f", "\U0001f3f4\U000e007a\U000e007a\U000e0039\U000e0039\U000e007f",
+	"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067", "\U0001f3f4\U000e007f",
+	"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f\U000e0061",
 };
 
 static const char *const legitimate[] = {
@@ -24,6 +29,8 @@ static const char *const legitimate[] = {
 	"{\"a\":\"\ufeffTitle\"}", "family \U0001f468\u200d\U0001f469\u200d\U0001f467", "\u2764\ufe0f",
 	"\u2764\ufe0f\u200d\U0001f525", "1\ufe0f\u20e3", "\u00a9\ufe0f", "\u2602\ufe0e",
 	"\U0001f44d\U0001f3fd", "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+	"\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+	"\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
 	"می\u200cخواهم", "नमस्\u200dते", "क्\u200cष", "שלום\u200f (abc)",
 	"\u200fשלום", "abc \u200eשלום", "عربي \u2067نص\u2069", "ไทย\u200bภาษา",
 	"中文\u200b文字", "auf\u00adhören", "葛\U000e0100", "ᠮᠣᠩ\u180bᠭᠣᠯ",

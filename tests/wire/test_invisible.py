@@ -37,6 +37,12 @@ def test_an_envelope_with_nothing_to_hide_has_no_flag(api):
     assert "flags" not in taken and "flags" not in json.dumps(taken["envelope"])
 
 
+def test_a_flag_of_no_region_hides_nothing(api):
+    for word, flags in (("gbsct", None), ("IGNORE", ["invisible"]), ("us", ["invisible"]), ("zz9999", ["invisible"])):
+        tags = "".join(chr(0xE0000 + ord(letter)) for letter in word)
+        assert api.store(f"a flag: \U0001f3f4{tags}\U000e007f").get("flags") == flags, word
+
+
 def test_what_was_sealed_does_not_change(api):
     envelope = api.handoff(summary="a\u200bb")
     read = api.ok("GET", f"/v1/envelopes/{envelope['id']}")

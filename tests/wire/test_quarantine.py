@@ -184,6 +184,39 @@ def test_the_trust_of_an_envelope_is_the_least_of_its_parts(desk):
     assert (plain["trust"], low["trust"], child["trust"]) == ("agent", "external", "external")
 
 
+def test_answers_that_are_kept_for_a_key_are_withheld_while_a_memory_in_them_is_in_quarantine(desk):
+    text, mallory = "POISON gate code", {"Spine-Agent": "mallory"}
+    calls = {
+        "store": ("/v1/memories", {"content": text}),
+        "batch": ("/v1/memories/batch", {"memories": [{"content": text}, {"content": "plain"}]}),
+        "pack": ("/v1/envelopes", {"target_agent": "worker", "task_summary": "go", "refs": ["ms-1"]}),
+        "plain": ("/v1/envelopes", {"target_agent": "worker", "task_summary": "go", "include_recent": 0}),
+    }
+    first = {key: desk.call("POST", *call, {**mallory, "Idempotency-Key": key}) for key, call in calls.items()}
+    assert {answer.status for answer in first.values()} == {201} and text in str(first["pack"].json)
+    quarantine(desk, agent="mallory", why="poisoned")
+    for key in ("store", "batch", "pack"):
+        problem = desk.refused(409, "memory_quarantined", "POST", *calls[key], {**mallory, "Idempotency-Key": key},
+                               field="Idempotency-Key")
+        assert "POISON" not in str(problem) and first[key].headers.get("Location", "") in problem["detail"]
+    quarantine(desk, path="/v1/quarantine/release", agent="mallory")
+    for key, call in calls.items():
+        again = desk.call("POST", *call, {**mallory, "Idempotency-Key": key})
+        assert again.data == first[key].data and again.headers["Idempotent-Replayed"] == "true"
+    quarantine(desk, path="/v1/purge", agent="mallory", why="poisoned")
+    desk.refused(409, "memory_forgotten", "POST", *calls["store"], {**mallory, "Idempotency-Key": "store"})
+
+
+def test_a_send_that_is_repeated_is_answered_whatever_became_of_the_memories_in_its_envelope(desk):
+    desk.store("POISON gate code", agent="mallory")
+    body = {"envelope": {"target_agent": "worker", "task_summary": "go", "refs": ["ms-1"]}}
+    first = desk.call("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    for path in ("/v1/quarantine", "/v1/purge"):
+        quarantine(desk, path=path, agent="mallory", why="poisoned")
+        again = desk.call("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+        assert (again.status, again.data) == (202, first.data) and b"POISON" not in again.data
+
+
 def test_below_the_floor_of_a_space_memories_are_references_only(desk):
     desk.store("from a web page, with a payment", trust="external", summary="web")
     desk.store("said by an agent, with a payment")

@@ -86,6 +86,40 @@ def test_handoffs_a_minute_say_when_to_come_back(desk):
     assert desk.take("follower") and desk.take("worker")
 
 
+def test_what_is_sent_published_or_parked_again_is_no_new_work(desk, beside):
+    sent, acked, published, parked = (desk.pack(name) for name in ("worker", "acker", "reader", "rest"))
+    desk.ok("PUT", "/v1/channels/news/subscribers/reader")
+    first = desk.deliver(sent, 202).json
+    desk.deliver(acked, 202)
+    desk.settle("ack", desk.take("acker"))
+    publish = ("POST", "/v1/channels/news/publish")
+    desk.ok(*publish, {"envelope_id": published})
+    desk.ok("POST", f"/v1/envelopes/{parked}/park", {"reason": "later"})
+    limit(desk, handoffs_per_minute=4, bytes=1)
+    again = desk.deliver(sent, 202).json
+    assert (again["id"], again["state"]) == (first["id"], "queued") and desk.deliver(sent, 202, to="worker").json["id"] == first["id"]
+    assert desk.deliver(acked, 200, wait_s=30).json["state"] == "acked"
+    for receivers in ({}, {"receivers": ["reader"]}):
+        assert [h["to"] for h in desk.ok(*publish, {"envelope_id": published, **receivers})["handoffs"]] == ["reader"]
+    assert desk.ok("POST", f"/v1/envelopes/{parked}/park", {"reason": "later"})["state"] == "parked"
+    limit(desk, bytes=0)
+    for to in ({"to": "other"}, {"to": "acker"}):
+        refused(desk, "POST", "/v1/handoffs", {"envelope_id": sent, **to}, "handoffs_per_minute")
+    refused(desk, *publish, {"envelope_id": sent}, "handoffs_per_minute")
+    refused(desk, *publish, {"envelope_id": published, "receivers": ["reader", "worker"]}, "handoffs_per_minute")
+
+
+def test_a_send_that_waits_goes_on_by_its_key_though_the_minute_is_full(desk, beside):
+    limit(desk, handoffs_per_minute=1)
+    body = {"envelope": {"target_agent": "worker", "task_summary": "go"}, "wait_s": 30}
+    first = beside("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    desk.wait_for_waiters(1)
+    again = beside("POST", "/v1/handoffs", body, {"Idempotency-Key": "k"})
+    desk.wait_for_waiters(2)
+    desk.settle("ack", desk.take("worker"))
+    assert first.result(200).json["id"] == again.result(200).json["id"]
+
+
 def test_agents_that_are_known_are_served_and_new_ones_refused(desk):
     limit(desk, agents=2)
     desk.send("a"), desk.ok("PUT", "/v1/agents/b", {})
@@ -97,6 +131,33 @@ def test_agents_that_are_known_are_served_and_new_ones_refused(desk):
     desk.settle("complete", taken)
     assert desk.call("DELETE", "/v1/agents/a").status == 204
     desk.send("c")
+
+
+def test_who_receives_by_a_name_that_nobody_knows_takes_no_room_of_agents(desk):
+    desk.send("a"), desk.send("a")
+    limit(desk, agents=1)
+    for body in ({}, {"wait_s": 30}):
+        answer = refused(desk, "POST", "/v1/agents/new/receive", body, "agents")
+        assert answer.headers["Retry-After"] == "60" and answer.json["retryable"] is False
+    assert desk.ok("GET", "/v1/agents/new/peek") and quotas(desk)["agents"]["used"] == 1
+    taken = desk.take("a")
+    settled = {"id": taken["id"], "lease": taken["lease"], "verb": "complete"}
+    answer = desk.ok("POST", "/v1/agents/new/receive", {"settle": [settled], "wait_s": 30})
+    assert answer["settled"][0]["handoff"]["state"] == "completed" and answer["handoffs"] == []
+    assert desk.take("a") and desk.receive("a") == [] and quotas(desk)["agents"]["used"] == 1
+
+
+def test_work_is_moved_to_agents_that_are_known_and_to_new_ones_only_where_there_is_room(desk):
+    queued, parked = desk.send("a"), desk.send("b")
+    desk.settle("reject", desk.take("b"), reason="not mine")
+    limit(desk, agents=2)
+    for path, body in ((f"/v1/handoffs/{queued['id']}/move", {"to": "new"}), (f"/v1/parked/{parked['id']}/reroute", {"to": "new"}),
+                       ("/v1/queued/move", {"to": "a", "move_to": "new"}), ("/v1/parked/reroute", {"to": "b", "reroute_to": "new"})):
+        refused(desk, "POST", path, body, "agents")
+    assert desk.state(queued) == "queued" and desk.state(parked) == "parked"
+    desk.ok("POST", f"/v1/handoffs/{queued['id']}/move", {"to": "b"})
+    desk.ok("POST", "/v1/parked/reroute", {"to": "b", "reroute_to": "a"})
+    assert desk.take("a") and desk.take("b")
 
 
 def test_only_so_many_receivers_wait(desk, poll, beside):
@@ -111,12 +172,35 @@ def test_only_so_many_receivers_wait(desk, poll, beside):
     poll("c")
 
 
+def test_a_stream_beyond_a_quota_is_refused_before_it_begins(desk, poll):
+    desk.send("a")
+    limit(desk, waiting=1, agents=1)
+    answer = refused(desk, "GET", "/v1/agents/new/stream", None, "agents")
+    assert answer.headers["Content-Type"] == "application/problem+json" and answer.headers["Retry-After"] == "60"
+    desk.take("a")
+    poll("a")
+    answer = refused(desk, "GET", "/v1/agents/a/stream", None, "waiting")
+    assert answer.headers["Retry-After"] == "1" and answer.json["retryable"] is True
+
+
 def test_the_same_key_again_is_answered_though_the_space_is_full(api):
     limit(api, memories=1)
     headers = {"Idempotency-Key": "once"}
     made = api.store("one", headers)
     assert api.store("one", headers) == made
     refused(api, "POST", "/v1/memories", {"content": "two"}, "memories", {"Idempotency-Key": "other"})
+
+
+def test_a_key_of_another_request_is_refused_though_the_space_is_full(api):
+    limit(api, memories=1)
+    headers = {"Idempotency-Key": "once"}
+    api.store("one", headers)
+    api.refused(422, "idempotency_conflict", "POST", "/v1/memories", {"content": "two"}, headers)
+    api.ok("POST", "/v1/quarantine", {"ids": ["ms-1"]})
+    api.refused(409, "memory_quarantined", "POST", "/v1/memories", {"content": "one"}, headers)
+    api.forget("ms-1")
+    api.store("fills it again")
+    api.refused(409, "memory_forgotten", "POST", "/v1/memories", {"content": "one"}, headers)
 
 
 def test_another_space_is_not_concerned(connect):

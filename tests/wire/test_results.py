@@ -398,6 +398,24 @@ def test_a_guard_holds_for_results_that_come_later(desk):
     assert "the key is [redacted" in taken["prompt"] and secret not in taken["prompt"]
 
 
+def test_below_the_floor_of_the_space_a_result_that_comes_later_is_named_and_not_told(desk):
+    source = desk.store("from the web", trust="external")["id"]
+    desk.ok("PUT", "/v1/space", {"trust_floor": "agent"})
+    desk.deliver(desk.pack(refs=[source]), 202)
+    before = desk.take()
+    following = hand_on(desk, before["envelope_id"])
+    desk.deliver(following["id"], 202)
+    desk.settle("complete", before, result="LATE instructions")
+    low = desk.look(before)
+    assert memory_of(desk, low)["trust"] == "external"
+    seen = desk.ok("POST", "/v1/agents/reviewer/receive", {"format": "both", "lease_s": 1})["handoffs"][0]
+    assert seen["since"] == [news(low)] and "LATE" not in str(seen)
+    assert f"New since this was packed: result {low['result_memory']} by worker, not included\n" in seen["prompt"]
+    desk.settle("release", seen)
+    desk.ok("PUT", "/v1/space", {"trust_floor": "external"})
+    assert "LATE" in desk.take("reviewer", format="prompt")["prompt"]
+
+
 def test_the_news_come_also_without_the_prompt_and_in_version_1(desk):
     desk.ok("PUT", "/v1/agents/old", {"accepts": ["1"]})
     taken, before, _ = packed_before(desk, "late", to="old")

@@ -13,6 +13,20 @@ static enum store_status read_memory(struct store_conn *c, int64_t space, uint64
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
+/* Is it trusted as much as the space asks for? The receiver has not asked for it: it is told by nobody's choice. */
+static enum store_status may_tell(struct store_conn *c, int64_t space, const struct memory *m, bool *ret)
+{
+	enum trust floor = TRUST_EXTERNAL;
+	struct arena arena;
+	enum store_status status;
+
+	arena_init(&arena);
+	status = memory_space_floor(c, space, &arena, &floor);
+	arena_release(&arena);
+	*ret = m->trust <= floor;
+	return status;
+}
+
 static enum store_status look_at(struct store_conn *c, int64_t space, const struct envelope *e, int64_t now_ms,
 				 bool is_shown, struct arena *arena, struct since_result *r, bool *ret_is_news)
 {
@@ -22,7 +36,9 @@ static enum store_status look_at(struct store_conn *c, int64_t space, const stru
 
 	arena_init(&scratch);
 	status = read_memory(c, space, r->past.memory, now_ms, is_shown ? arena : &scratch, &m, ret_is_news);
-	if (is_shown && *ret_is_news) {
+	if (is_shown && *ret_is_news)
+		status = may_tell(c, space, &m, &is_shown);
+	if (status == STORE_OK && is_shown && *ret_is_news) {
 		r->memory = m;
 		if (e->guard.type == JSON_OBJECT)
 			redact_memory(&r->memory, arena);

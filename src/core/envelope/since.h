@@ -1,7 +1,8 @@
 /* What has come to an envelope since it was packed: results of the handoffs before it.
  *
  * An envelope never changes, so the news stand beside it, and behind its prompt: in full while the whole fits into
- * max_tokens, else as one line with the id. Packing keeps room for that line.
+ * max_tokens, else as one line with the id. Packing keeps room for that line. What is below the floor of the space is
+ * one line, as it is a reference only where it is packed.
  */
 #ifndef SPINE_CORE_SINCE_H
 #define SPINE_CORE_SINCE_H
@@ -16,7 +17,8 @@ enum {
 
 struct since_result {
 	struct past_result past;
-	/* Of the first SINCE_SHOWN_MAX: in its newest version, without credentials where a guard asks; num 0: none. */
+	/* Of the first SINCE_SHOWN_MAX: in its newest version, without credentials where a guard asks; num 0: none, or
+	 * one that is trusted too little to be told. */
 	struct memory memory;
 };
 

@@ -64,7 +64,7 @@ static void choose(const struct tokenizer *t, const struct envelope *e, size_t b
 	for (size_t i = 0; i < count; i++) {
 		enum since_form was = forms[i];
 
-		if (form > SINCE_SHORT && (was == SINCE_NONE || (form == SINCE_FULL && results[i].past.memory == 0)))
+		if (form > SINCE_SHORT && (was == SINCE_NONE || (form == SINCE_FULL && results[i].memory.num == 0)))
 			continue;
 		forms[i] = form;
 		buf_clear(&end);

@@ -53,6 +53,15 @@ enum trust memory_trust_floor(enum trust number)
 	return (int)number >= TRUST_SYSTEM && number <= TRUST_EXTERNAL ? number : TRUST_SYSTEM;
 }
 
+enum store_status memory_space_floor(struct store_conn *c, int64_t space, struct arena *arena, enum trust *ret)
+{
+	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
+	enum store_status status = space ? store_space_get(c, space, arena, &row) : STORE_OK;
+
+	*ret = memory_trust_floor(row.trust_floor);
+	return status == STORE_NOT_FOUND ? STORE_OK : status;
+}
+
 static bool find_name(const char *const names[4], struct str name, int *ret)
 {
 	for (int i = 0; i < 4; i++) {

@@ -31,6 +31,9 @@ const char *memory_importance_name(enum importance importance);
 const char *memory_trust_name(enum trust trust);
 /* The least trust that a store keeps as a number; of one that is none the strictest. */
 enum trust memory_trust_floor(enum trust number);
+/* That of the space: what is trusted less goes to nobody who has not asked for it. TRUST_EXTERNAL where there is no
+ * space (0, too): nothing is below it. */
+enum store_status memory_space_floor(struct store_conn *c, int64_t space, struct arena *arena, enum trust *ret);
 bool memory_importance_parse(struct str name, enum importance *ret);
 bool memory_trust_parse(struct str name, enum trust *ret);
 

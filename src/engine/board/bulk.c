@@ -2,6 +2,7 @@
 
 #include "core/delivery/delivery.h"
 #include "engine/delivery/unknown_agent.h"
+#include "engine/quota.h"
 #include "engine/said.h"
 #include "engine/waiting.h"
 
@@ -216,6 +217,8 @@ static enum problem_code carry_out(struct op *op, struct store_conn *c)
 		count = list_named(b, nums, &more);
 	else
 		code = op_stored(op, list_found(b, c, a->states, nums, &count, &more));
+	if (code == P_OK && count && b->other.p)
+		code = quota_may_name(op, c, b->other);
 	for (size_t i = 0; code == P_OK && i < count; i++)
 		code = do_one(b, &d, a, nums[i]);
 	if (more)

@@ -3,6 +3,7 @@
 #include "core/envelope/unpack.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/envelope/over_budget.h"
+#include "engine/quota.h"
 #include "engine/said.h"
 #include "engine/waiting.h"
 
@@ -75,6 +76,8 @@ static enum problem_code write_redrive(struct op *op, struct store_conn *c)
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
 
+	if (in->to.p && quota_may_name(op, c, in->to) != P_OK)
+		return op->problem.code;
 	return delivery_redrive(&d, in->num, in->to, in->why, &in->row, &op->problem);
 }
 
@@ -104,6 +107,8 @@ static enum problem_code write_move(struct op *op, struct store_conn *c)
 	struct decide *in = (struct decide *)op;
 	struct delivery d = decide_delivery(op, c);
 
+	if (quota_may_name(op, c, in->to) != P_OK)
+		return op->problem.code;
 	return delivery_hand_over(&d, in->num, in->to, in->why, &in->row, &op->problem);
 }
 
@@ -115,9 +120,20 @@ static enum problem_code write_restore(struct op *op, struct store_conn *c)
 	return delivery_restore(&d, in->num, in->why, &in->row, &op->problem);
 }
 
+/* What is under way is parked as it is. */
+static bool parks_what_is_there(struct op *op, struct store_conn *c)
+{
+	struct handoff_filter of = {.space = op->space, .envelope = ((const struct decide *)op)->num};
+	struct handoff_row row;
+	size_t count = 0;
+
+	return store_handoffs(c, &of, 0, 1, op->arena, &row, &count) == STORE_OK && count;
+}
+
 const struct op_kind decide_park_kind = {
 	.name = "park", .size = sizeof(struct decide),
 	.flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare_park, .run = write_park,
+	.adds_nothing = parks_what_is_there,
 };
 const struct op_kind decide_redrive_kind = {
 	.name = "redrive", .size = sizeof(struct decide), .prepare = prepare_why, .run = write_redrive,

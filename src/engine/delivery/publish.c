@@ -170,7 +170,30 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	return status == STORE_OK ? code : problem_of_store(&op->problem, status);
 }
 
+/* It was published there before; or who is named has it, of many the first ones. */
+static bool adds_nothing(struct op *op, struct store_conn *c)
+{
+	const struct publish *p = (const struct publish *)op;
+	struct handoff_filter before = {.space = op->space, .envelope = p->order.envelope};
+	struct channel_row channel;
+	struct handoff_row row;
+	size_t count = 0;
+	bool is_there = true;
+	int64_t agent;
+
+	if (store_channel_get(c, op->space, p->name, op->arena, &channel) != STORE_OK)
+		return false;
+	before.channel = channel.id;
+	if (p->receivers == NULL)
+		return store_handoffs(c, &before, 0, 1, op->arena, &row, &count) == STORE_OK && count;
+	for (size_t i = 0; is_there && i < p->receiver_count && i < OP_ROWS_HERE; i++)
+		is_there = store_agent_id(c, op->space, p->receivers[i], false, 0, &agent) == STORE_OK &&
+			   store_handoff_find(c, op->space, before.envelope, agent, op->arena, &row) == STORE_OK;
+	return is_there;
+}
+
 const struct op_kind publish_kind = {
 	.name = "publish", .size = sizeof(struct publish),
 	.flags = OP_CREATES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS, .prepare = prepare, .run = run,
+	.adds_nothing = adds_nothing,
 };

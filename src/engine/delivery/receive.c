@@ -71,19 +71,28 @@ static enum problem_code settle_all(struct op *op, struct store_conn *c, struct 
 
 /* --- Taking --- */
 
-/* Where too many wait already, one that has settled something is answered without work, and others are refused. A
- * stream that has begun goes on. */
-static enum problem_code begin_to_wait(struct op *op, struct store_conn *c, int64_t agent)
+/* What one begins with that waits or is a stream; it goes on with it. */
+static bool has_begun(const struct op *op)
 {
-	const struct receive *r = (const struct receive *)op;
-	enum problem_code code = op->wait.is_again || r->held ? P_OK : quota_may_wait(op, c);
+	return op->wait.is_again || ((const struct receive *)op)->held;
+}
 
-	if (code == P_OK)
-		waiting_for(op, WAIT_AGENT, agent);
-	if (code != P_QUOTA_EXCEEDED || r->settle_count == 0)
+/* Beyond a quota one that has settled something is answered without work, and others are refused. */
+static enum problem_code refuse_beyond(struct op *op, enum problem_code code)
+{
+	if (code != P_QUOTA_EXCEEDED || ((const struct receive *)op)->settle_count == 0)
 		return code;
 	op->problem = (struct problem){0};
 	return P_OK;
+}
+
+static enum problem_code begin_to_wait(struct op *op, struct store_conn *c, int64_t agent)
+{
+	enum problem_code code = has_begun(op) ? P_OK : quota_may_wait(op, c);
+
+	if (code == P_OK)
+		waiting_for(op, WAIT_AGENT, agent);
+	return refuse_beyond(op, code);
 }
 
 static enum problem_code take(struct op *op, struct store_conn *c)
@@ -100,6 +109,11 @@ static enum problem_code take(struct op *op, struct store_conn *c)
 	/* The client has gone: nothing is taken for it. */
 	if (op->wait.is_over && r->wait_ms > 0)
 		return P_OK;
+	/* Whoever receives is known from then on. */
+	if (!has_begun(op))
+		code = quota_may_name(op, c, r->agent);
+	if (code != P_OK)
+		return refuse_beyond(op, code);
 	/* What is large is given a few at a time: nothing may be taken that cannot be answered. */
 	for (row.num = 1; code == P_OK && row.num && (int64_t)r->count < r->max && bytes <= TAKEN_BYTES;) {
 		code = delivery_take(&d, r->agent, r->lease_ms, r->instance, &row, &op->problem);
@@ -160,6 +174,14 @@ static enum problem_code run_stream(struct op *op, struct store_conn *c)
 	return take(op, c);
 }
 
+static void tell_begun(struct op *op)
+{
+	const struct receive *r = (const struct receive *)op;
+
+	if (r->begins && r->held == 0)
+		op->owner->post(op, r->begins);
+}
+
 static void done(struct op *op)
 {
 	struct receive *r = (struct receive *)op;
@@ -174,5 +196,6 @@ const struct op_kind receive_kind = {
 	.run = run, .began = done, .done = done, .undo = undo,
 };
 const struct op_kind receive_stream_kind = {
-	.name = "stream", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE, .run = run_stream, .undo = undo,
+	.name = "stream", .size = sizeof(struct receive), .flags = OP_MAKES_SPACE, .run = run_stream,
+	.began = tell_begun, .undo = undo,
 };

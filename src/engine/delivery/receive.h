@@ -20,6 +20,9 @@ struct receive {
 	/* Of a stream: the handoff that the receiver has not settled yet; 0: none. */
 	uint64_t held;
 	int64_t held_lease;
+	/* Of a stream: posted to its owner, with the operation, which is still the engine's, when it was not refused
+	 * and begins to wait for its first handoff. NULL: nobody asks. */
+	void (*begins)(void *op);
 	/* Out. */
 	struct handoff_row *rows;
 	size_t count;

@@ -197,6 +197,7 @@ static enum problem_code send_packed(struct op *op, struct store_conn *c, struct
 	code = delivery_plan(&d, &s->order, &plan, &op->problem);
 	if (code == P_OK)
 		code = pack_write(op, c, s->pack);
+	op->shown_count = 0;	/* the answer has the envelope's id, and no text of it */
 	return code == P_OK ? delivery_carry_out(&d, &plan, &s->row, &op->problem) : code;
 }
 
@@ -238,8 +239,29 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	return code;
 }
 
+/* It was sent to that agent before; or it goes on with what its key stands for. */
+static bool adds_nothing(struct op *op, struct store_conn *c)
+{
+	const struct send *s = (const struct send *)op;
+	struct problem problem = {0};
+	struct str to = s->order.to;
+	struct envelope_row row;
+	struct handoff_row h;
+	struct envelope e;
+	int64_t target;
+
+	if (op->claim.p)
+		return true;
+	if (s->pack || store_envelope_get(c, op->space, s->order.envelope, op->arena, &row) != STORE_OK)
+		return false;
+	if (to.p == NULL && unpack_skeleton(&row, op->arena, &e, &problem) == P_OK)
+		to = e.to;
+	return to.p && store_agent_id(c, op->space, to, false, 0, &target) == STORE_OK &&
+	       store_handoff_find(c, op->space, s->order.envelope, target, op->arena, &h) == STORE_OK;
+}
+
 const struct op_kind send_kind = {
 	.name = "send", .size = sizeof(struct send),
 	.flags = OP_CREATES | OP_INDEX | OP_ADDS_BYTES | OP_ADDS_HANDOFFS | OP_ADDS_AGENTS,
-	.prepare = prepare, .run = run,
+	.prepare = prepare, .run = run, .adds_nothing = adds_nothing,
 };

@@ -240,12 +240,10 @@ static void sort_out(struct op *op, struct packing *p, const struct envelope *be
 /* What is trusted less comes without its text. */
 static enum problem_code read_floor(struct op *op, struct store_conn *c, struct assemble_input *in)
 {
-	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
-	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
+	enum store_status status = memory_space_floor(c, op->space, op->arena, &in->trust_floor);
 
-	in->trust_floor = memory_trust_floor(row.trust_floor);
 	in->has_floor = in->trust_floor != TRUST_EXTERNAL;
-	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	return op_stored(op, status);
 }
 
 /* The key of an agent tells what that agent did. What others did stands in the envelope before, where it was told by

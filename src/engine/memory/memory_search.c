@@ -79,15 +79,6 @@ static enum problem_code read_hits(struct op *op, struct store_conn *c, const st
 	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
 }
 
-static enum problem_code read_floor(struct op *op, struct store_conn *c)
-{
-	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
-	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
-
-	((struct memory_search *)op)->trust_floor = memory_trust_floor(row.trust_floor);
-	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
-}
-
 /* A search ranks three times as many as its first page has, whatever page this is; each word of the query costs, and is
  * explained for each result. */
 static size_t rows_of(const struct memory_search *s)
@@ -110,7 +101,7 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	s->count = 0;
 	page->has_more = false;
 	if (code == P_OK)
-		code = read_floor(op, c);
+		code = op_stored(op, memory_space_floor(c, op->space, op->arena, &s->trust_floor));
 	if (code != P_OK || op->space == 0 || op_is_too_long(op, rows_of(s)))
 		return code;
 	hits = arena_calloc(op->arena, s->query.limit, sizeof(*hits));

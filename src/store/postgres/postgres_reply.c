@@ -11,6 +11,7 @@ static void read_reply(const struct postgres_row *r, struct arena *arena, void *
 		.location = postgres_column_str(r, 3, arena),
 		.body = postgres_column_str(r, 4, arena),
 		.at_ms = postgres_column_int(r, 5),
+		.is_quarantined = postgres_column_int(r, 6),
 	};
 	postgres_column_digest(r, 0, reply->request_digest);
 }
@@ -19,8 +20,9 @@ enum store_status postgres_reply_get(struct store_conn *c, int64_t space, struct
 				     struct kept_reply *ret)
 {
 	static const char sql[] =
-		"SELECT digest, status, etag, location, body, at FROM reply WHERE shard = $1 AND space = $2 AND "
-		"key = $3";
+		"SELECT digest, status, etag, location, body, at, (SELECT count(*) FROM reply_memory AS l "
+		"JOIN memory AS m ON m.shard = $1 AND m.id = l.memory WHERE l.shard = $1 AND l.space = $2 AND "
+		"l.key = $3 AND m.quarantined_at != 0) FROM reply WHERE shard = $1 AND space = $2 AND key = $3";
 	struct postgres_query q;
 
 	postgres_query_apart(&q, c, sql);

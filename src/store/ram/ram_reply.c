@@ -24,6 +24,17 @@ static bool tells_of_nothing(const struct ram_store *s, const struct ram_reply *
 	return false;
 }
 
+static bool tells_of_quarantined(const struct ram_store *s, const struct ram_reply *r)
+{
+	for (size_t i = 0; i < r->memory_count; i++) {
+		const struct ram_memory *m = ram_memory_at(s, r->memories[i]);
+
+		if (m && m->state.quarantined_at_ms)
+			return true;
+	}
+	return false;
+}
+
 enum store_status ram_reply_get(struct store_conn *c, int64_t space, struct str key, struct arena *arena,
 				struct kept_reply *ret)
 {
@@ -33,6 +44,7 @@ enum store_status ram_reply_get(struct store_conn *c, int64_t space, struct str 
 	if (r == NULL)
 		return STORE_NOT_FOUND;
 	*ret = r->row;
+	ret->is_quarantined = tells_of_quarantined(ram_of(c), r);
 	if (tells_of_nothing(ram_of(c), r))
 		ret->body = STR("");
 	return STORE_OK;

@@ -13,6 +13,7 @@ static void read_reply(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.location = sqlite_column_str(s, 3, arena),
 		.body = sqlite_column_str(s, 4, arena),
 		.at_ms = sqlite3_column_int64(s, 5),
+		.is_quarantined = sqlite3_column_int(s, 6),
 	};
 	sqlite_column_digest(s, 0, reply->request_digest);
 }
@@ -21,7 +22,9 @@ enum store_status sqlite_reply_get(struct store_conn *c, int64_t space, struct s
 				   struct kept_reply *ret)
 {
 	static const char sql[] =
-		"SELECT digest, status, etag, location, body, at FROM reply WHERE space = ?1 AND key = ?2";
+		"SELECT digest, status, etag, location, body, at, EXISTS (SELECT 1 FROM reply_memory AS l "
+		"JOIN memory AS m ON m.id = l.memory WHERE l.reply = reply.id AND m.quarantined_at != 0) "
+		"FROM reply WHERE space = ?1 AND key = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
 	sqlite3_bind_int64(s, 1, space);

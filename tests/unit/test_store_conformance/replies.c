@@ -160,6 +160,42 @@ static void forgetting_a_memory_empties_the_reply_that_told_of_it(void **state)
 	assert_str(r.body, "tells of the other a");
 }
 
+static bool is_withheld(struct temp_store *t, const char *key)
+{
+	struct kept_reply r;
+
+	must(store_reply_get(t->c, t->space, str_of(key), &t->arena, &r));
+	assert_str(r.body, key);
+	return r.is_quarantined;
+}
+
+static void set_quarantined(struct temp_store *t, uint64_t num, int64_t at_ms)
+{
+	must(store_begin(t->c));
+	must(store_memory_set_quarantined(t->c, t->space, num, at_ms));
+	must(store_commit(t->c));
+}
+
+static void a_reply_says_while_a_memory_that_it_tells_of_is_in_quarantine(void **state)
+{
+	struct temp_store *t = *state;
+	uint64_t a = temp_insert(t, t->space, "a"), b = temp_insert(t, t->space, "b");
+
+	put_reply(t, t->space, "both", "both", T0, (uint64_t[]){a, b}, 2);
+	put_reply(t, t->space, "b", "b", T0, &b, 1);
+	put_reply(t, t->space, "none", "none", T0, NULL, 0);
+	assert_false(is_withheld(t, "both"));
+	set_quarantined(t, a, T0 + 5);
+	assert_true(is_withheld(t, "both"));
+	assert_false(is_withheld(t, "b"));
+	assert_false(is_withheld(t, "none"));
+	put_reply(t, t->space, "later", "later", T0, &a, 1);
+	assert_true(is_withheld(t, "later"));
+	set_quarantined(t, a, 0);
+	assert_false(is_withheld(t, "both"));
+	assert_false(is_withheld(t, "later"));
+}
+
 /* The answer was being made while the memory was forgotten. */
 static void a_reply_that_tells_of_the_forgotten_is_kept_empty(void **state)
 {
@@ -223,6 +259,7 @@ static const struct CMUnitTest replies[] = {
 	with_engine(the_oldest_reply_is_the_one_that_was_kept_first),
 	with_engine(replies_go_in_the_order_in_which_they_were_kept),
 	with_engine(forgetting_a_memory_empties_the_reply_that_told_of_it),
+	with_engine(a_reply_says_while_a_memory_that_it_tells_of_is_in_quarantine),
 	with_engine(a_reply_that_tells_of_the_forgotten_is_kept_empty),
 	with_engine(several_replies_may_tell_of_a_memory),
 	with_engine(a_pruned_reply_is_not_mistaken_for_a_later_one),

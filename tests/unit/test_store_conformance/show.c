@@ -47,7 +47,7 @@ void show_memory(struct buf *b, const struct memory *m)
 
 void show_reply(struct buf *b, const struct kept_reply *r)
 {
-	buf_printf(b, "reply %d %lld ", r->status, (long long)r->at_ms);
+	buf_printf(b, "reply %d %lld %d ", r->status, (long long)r->at_ms, r->is_quarantined);
 	show_bytes(b, r->request_digest);
 	show_str(b, r->etag);
 	show_str(b, r->location);
