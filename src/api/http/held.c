@@ -1,7 +1,7 @@
 #include "api/http/held.h"
 
+#include "api/http/entry.h"
 #include "base/mem.h"
-#include "engine/access/keyring.h"
 #include "net/http.h"
 
 #include <stdlib.h>
@@ -55,8 +55,7 @@ void held_remove(struct held *one)
 
 bool held_is_welcome(const struct held *one)
 {
-	return one->api == NULL ||
-	       keyring_is_welcome(one->api->engine->keyring, one->access, engine_now_ms(one->api->engine));
+	return one->api == NULL || entry_is_welcome(one->api, one->access);
 }
 
 /* On the HTTP thread. The end of one may be the end of others: so they are taken out first. */

@@ -1,8 +1,8 @@
 /* Requests that last: streams, and calls that wait. When who asked is not welcome any more, because a key was revoked
- * or has expired, they end at once.
+ * or has expired, or because a session was ended, they end at once.
  *
  *     HTTP thread       held_add when it begins to last, held_remove when it is over
- *     writer's thread   held_look, when a key has ended; each HTTP thread then looks through its own
+ *     any thread        held_look, when a key or a session has ended; each HTTP thread then looks through its own
  *     any thread        held_end, when the api goes: all of them end
  */
 #ifndef SPINE_API_HTTP_HELD_H
