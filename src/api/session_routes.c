@@ -68,6 +68,7 @@ static enum problem_code begin(struct call *call, const struct access *access)
 	char cookie[SESSION_COOKIE_SIZE];
 
 	((struct session_call *)call_op(call))->key = access;
+	sessions_end(call->api->sessions, sessions_cookie(http_req_header(http_call_of(call)->req, "cookie")));
 	sessions_begin(call->api->sessions, access, call->op->now_ms, cookie);
 	set_cookie(call, cookie, "");
 	mem_wipe(cookie, sizeof(cookie));

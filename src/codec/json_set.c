@@ -80,7 +80,14 @@ void json_set_release(struct json_set *set)
 	*set = (struct json_set){0};
 }
 
+uint32_t json_set_find(const struct json_set *set, const struct json *value)
+{
+	uint32_t slot = set->slots[find_slot(set, value)];
+
+	return slot ? slot - 1 : set->list->count;
+}
+
 bool json_set_has(const struct json_set *set, const struct json *value)
 {
-	return set->slots[find_slot(set, value)] != 0;
+	return json_set_find(set, value) < set->list->count;
 }

@@ -17,6 +17,8 @@ void json_set_init(struct json_set *set, const struct json *list);
 void json_set_release(struct json_set *set);
 /* Is there an item that is equal to value, as json_equal has it? */
 bool json_set_has(const struct json_set *set, const struct json *value);
+/* The index of the first that is; their count where there is none. */
+uint32_t json_set_find(const struct json_set *set, const struct json *value);
 /* The same for values that are equal. */
 uint64_t json_hash(const struct json *value, uint64_t seed);
 

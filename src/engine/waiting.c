@@ -276,6 +276,7 @@ struct delivery waiting_delivery(struct op *op, struct store_conn *c)
 
 	d.actor = op->agent;
 	d.access_key = op_access_key(op);
+	d.only_of = access_party(op->access);
 	return d;
 }
 

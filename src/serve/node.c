@@ -1,6 +1,7 @@
 #include "serve/node_internal.h"
 
 #include "api/http/held.h"
+#include "api/http/sessions.h"
 #include "base/clock.h"
 #include "base/cond.h"
 #include "base/mem.h"
@@ -55,7 +56,8 @@ struct store_conn *node_open_to_read(const struct node *n, int shard, struct buf
 
 /* --- Keys --- */
 
-/* A key has ended, or one is needed from now on. On a writer's thread, or the control thread. */
+/* A key or a session has ended, or a key is needed from now on. On a writer's thread, the control thread, or that of a
+ * call. */
 static void on_key_end(void *ctx)
 {
 	struct node *n = ctx;
@@ -77,6 +79,8 @@ static bool open_keys(struct node *n, struct buf *error)
 		n->shared->keyring = keyring_open(n->keys, db_clock_now_ms(&n->clock), error);
 	if (n->shared->keyring)
 		keyring_tell(n->shared->keyring, on_key_end, n);
+	if (n->shared->keyring)
+		sessions_tell(n->shared->sessions, on_key_end, n);
 	return n->shared->keyring != NULL;
 }
 

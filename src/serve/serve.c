@@ -221,7 +221,7 @@ static bool open_http(struct server *s, struct buf *error)
 	return true;
 }
 
-/* On the writer's thread: a key has ended, or one is needed from now on. */
+/* On the writer's thread, or that of a call: a key or a session has ended, or a key is needed from now on. */
 static void on_key_end(void *ctx)
 {
 	held_look(((struct api *)ctx)->held);
@@ -281,6 +281,7 @@ static bool open_embedded(struct server *s, struct buf *error)
 	if (!part_make(s->part, error))
 		return false;
 	keyring_tell(s->part->api.engine->keyring, on_key_end, &s->part->api);
+	sessions_tell(s->sessions, on_key_end, &s->part->api);
 	return true;
 }
 

@@ -186,6 +186,26 @@ def test_the_list_of_queues_has_figures_only(team):
     assert queue == {**team.get("lead", "/v1/queues")["queues"][0]}
 
 
+def test_what_another_agent_works_on_is_told_to_who_sees_that_handoff(team):
+    for agent in ("bob", "cid"):
+        assert team.ask("admin", "PUT", f"/v1/agents/{agent}", {}).status == 200
+    own, other = (team.send(by, "bob", SECRET)["id"] for by in ("mal", "ann"))
+    for _ in range(2):
+        team.take("bob")
+
+    def works_on(who):
+        (listed,) = [agent for agent in team.get(who, "/v1/agents")["agents"] if agent["name"] == "bob"]
+        one = team.get(who, "/v1/agents/bob")
+        assert one == listed and one["presence"] == "working" and one["queue"]["leased"] == 2, "figures stay"
+        return [work["id"] for work in one["working_on"]]
+
+    team.keys["eve"] = team.keyed.key(space=team.space, agent="cid", scopes=["read"])
+    for who, expected in (("cid", []), ("eve", []), ("mal", [own]), ("ann", [other]), ("bob", [own, other]),
+                          ("lead", [own, other]), ("admin", [own, other])):
+        assert works_on(who) == expected, who
+    assert SECRET not in json.dumps(team.get("cid", "/v1/agents")) and SECRET in json.dumps(team.get("mal", "/v1/agents"))
+
+
 # --- Envelopes and tasks ---
 
 OF_ENVELOPE = ("/v1/envelopes/{}", "/v1/envelopes/{}?format=prompt", "/v1/envelopes/{}/receipts", "/v1/envelopes/{}/considered",

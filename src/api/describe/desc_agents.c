@@ -125,7 +125,7 @@ static const struct field agent_fields[] = {
 	FIELD_SHAPE_SAME("breaker", struct agent_view, &shape_breaker, "Its circuit breaker."),
 	FIELD_INCLUDE_SAME(struct agent_view, &shape_presence),
 	FIELD_SHAPES("working_on", struct agent_view, work, work_count, AGENT_WORK_MAX, &working_on,
-		     "What it has now; of more than ten the first."),
+		     "What it has now; of more than ten the first. With the key of an agent those that it sees."),
 	FIELD_BOOL("registered", struct agent_view, agent.is_registered,
 		   "Somebody has registered it; otherwise its name was only used."),
 	FIELD_TIME("created_at", struct agent_view, agent.created_at_ms, "When it was first registered."),

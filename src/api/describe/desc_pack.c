@@ -126,8 +126,9 @@ static const struct field pack_fields[] = {
 		      "Appended to the parent's.", .usually = "`[]`", .items = STEPS,
 		      .docs = "`[{\"agent\",\"action\",\"decision\"?,\"why\"?,\"memory_id\"?,\"at\"?}]`: appended to "
 			      "the parent's; entries that are there already are not doubled. One without `at` gets the "
-			      "time of the envelope. With the key of an agent an entry that names another agent, and "
-			      "that the parent does not have, is 403"),
+			      "time of the envelope, one without `agent` its sender, `from`. `agent` is no name of the "
+			      "form `key-7` (422). With the key of an agent a new one is that agent's: another name is "
+			      "403"),
 	FIELD_OBJECT("expected_output", struct packing, draft.expected_output,
 		     "format, length, schema, criteria, and whatever else the receiver should know.", .usually = "`{}`",
 		     .docs = "`format`, `length`, `schema`, `criteria[]`, and whatever else the receiver should know"),

@@ -51,10 +51,21 @@ static enum problem_code refuse(struct problem *problem, enum access_key_state s
 			   "sign in on the dashboard. spine key create makes one");
 }
 
+bool entry_is_welcome(struct api *api, const struct access *access)
+{
+	int64_t now_ms = engine_now_ms(api->engine);
+
+	return keyring_is_welcome(api->engine->keyring, access, now_ms) &&
+	       (access == NULL || access->session == 0 || sessions_is_on(api->sessions, access->session, now_ms));
+}
+
 enum problem_code entry_ended(struct problem *problem, const struct access *access)
 {
 	if (access == NULL)
 		return refuse(problem, ACCESS_KEY_WRONG);
+	if (access->session)
+		return problem_set(problem, P_UNAUTHORIZED, "Authorization", "the session has ended: it was signed out "
+				   "or replaced, or its time or that of its key is over; sign in again");
 	return problem_set(problem, P_UNAUTHORIZED, "Authorization", "key-%llu has ended: it was revoked, has expired, "
 			   "or a rotation has replaced its secret", (unsigned long long)access->key);
 }
@@ -118,8 +129,7 @@ const struct entry *entry_of(struct api *api, struct http_req *req, struct probl
 		return &nothing;
 	if (entry == NULL)
 		return entry_check(api, req, problem) == P_OK ? http_req_kept(req) : NULL;
-	if (entry->access == NULL || http_req_body(req).n == 0 ||
-	    keyring_is_welcome(keys, entry->access, engine_now_ms(api->engine)))
+	if (entry->access == NULL || http_req_body(req).n == 0 || entry_is_welcome(api, entry->access))
 		return entry;
 	http_req_add_headers(req, entry_challenge);
 	entry_ended(problem, entry->access);

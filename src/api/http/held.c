@@ -1,8 +1,8 @@
 #include "api/http/held.h"
 
 #include "api/http/cluster_front.h"
+#include "api/http/entry.h"
 #include "base/mem.h"
-#include "engine/access/keyring.h"
 #include "net/http.h"
 
 #include <stdlib.h>
@@ -72,8 +72,7 @@ void held_remove(struct held *one)
 
 bool held_is_welcome(const struct held *one)
 {
-	return one->api == NULL ||
-	       keyring_is_welcome(one->api->engine->keyring, one->access, engine_now_ms(one->api->engine));
+	return one->api == NULL || entry_is_welcome(one->api, one->access);
 }
 
 void held_nudge(const struct held *one, struct op *op)

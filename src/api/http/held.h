@@ -1,9 +1,10 @@
 /* Requests that last: streams, and calls that wait. When who asked is not welcome any more, because a key was revoked
- * or has expired, they end at once; and so does what a node passed on that has left since: it drains, and can wait for
- * nothing any more.
+ * or has expired, or because a session was ended, they end at once; and so does what a node passed on that has left
+ * since: it drains, and can wait for nothing any more.
  *
  *     HTTP thread       held_add when it begins to last, held_remove when it is over
- *     any thread        held_look, when a key has ended or a node has left: each HTTP thread looks through its own
+ *     any thread        held_look, when a key or a session has ended, or a node has left: each HTTP thread looks
+ *                       through its own
  *     any thread        held_end, when the api goes: all of them end
  */
 #ifndef SPINE_API_HTTP_HELD_H

@@ -30,6 +30,7 @@ struct access {
 	struct str agent;		/* p == NULL: any */
 	enum trust trust;		/* of what it stores: at most this */
 	int64_t expires_at_ms;		/* 0: never */
+	uint64_t session;		/* of the dashboard, that stands for the key; 0: the key itself was shown */
 };
 
 /* Each fills in the problem, P_FORBIDDEN with what is missing, where it says no. */

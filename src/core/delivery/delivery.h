@@ -70,6 +70,8 @@ struct delivery {
 	int64_t breaker_open_ms;		/* the same; 0: BREAKER_OPEN_MS */
 	struct str actor;			/* who asked; p == NULL: unknown */
 	uint64_t access_key;			/* the key that let them in; 0: none did */
+	struct str only_of;			/* of what was sent before, sending changes what this agent has sent;
+						 * p == NULL: all */
 	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
 	 * HANDOFF_STATES: it is new, or new to its channel. */
 	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
@@ -101,11 +103,15 @@ struct delivery_order {
 };
 
 /* Sends an envelope to an agent, for the first time or again. Again: an expired handoff is queued once more, one that
- * is under way or was acked is returned as it is, one that was parked or discarded is refused. Behind an open breaker a
- * fallback gets it; where there is none it is held, or refused where its sender waits.
+ * is under way or was acked is returned as it is, one that was parked or discarded is refused. What somebody else has
+ * sent (only_of) stays as it is in every case, and one that expired is refused. Behind an open breaker a fallback gets
+ * it; where there is none it is held, or refused where its sender waits.
  */
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,
 				struct problem *problem);
+
+/* Was it sent by somebody whose handoffs it does not change? */
+bool delivery_is_anothers(const struct delivery *d, const struct handoff_row *h);
 
 /* The same in two steps, for a caller that has something to write between them: what the plan refuses has changed
  * nothing, and what it allows for an envelope that is new is not refused any more. */

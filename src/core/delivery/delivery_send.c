@@ -126,6 +126,25 @@ static enum problem_code reschedule(struct delivery *d, const struct delivery_or
 	return code == P_OK ? delivery_tell(d, h, EVENT_RESCHEDULED, STR_NULL, problem) : code;
 }
 
+bool delivery_is_anothers(const struct delivery *d, const struct handoff_row *h)
+{
+	return d->only_of.p && (h->from.p == NULL || !str_eq(h->from, d->only_of));
+}
+
+/* Whoever may read the envelope can send it. That is no say over what others have sent of it. */
+static enum problem_code leave(const struct handoff_row *h, struct problem *problem)
+{
+	if (h->state == HANDOFF_PARKED || h->state == HANDOFF_DISCARDED)
+		return refuse_ended(h, problem);
+	if (h->state != HANDOFF_EXPIRED)
+		return P_OK;
+	problem_set(problem, P_ALREADY_SENT, NULL, "ho-%llu was sent by somebody else, and withdrawn: only they can "
+		    "send it again; send the envelope to another agent, or pack a new one",
+		    (unsigned long long)h->num);
+	problem->handoff = h->num;
+	return problem->code;
+}
+
 static enum problem_code send_again(struct delivery *d, const struct delivery_order *o, struct handoff_row *h,
 				    struct problem *problem)
 {
@@ -329,9 +348,13 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
 
 	if (!plan->is_again)
 		return send_new(d, plan, ret, problem);
-	code = join_channel(d, plan->order, &h, problem);
-	if (code == P_OK)
-		code = send_again(d, plan->order, &h, problem);
+	if (delivery_is_anothers(d, &h)) {
+		code = leave(&h, problem);
+	} else {
+		code = join_channel(d, plan->order, &h, problem);
+		if (code == P_OK)
+			code = send_again(d, plan->order, &h, problem);
+	}
 	if (code == P_OK)
 		code = delivery_look(d->conn, d->now_ms, d->arena, &h, problem);
 	if (code == P_OK)

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "codec/json_set.h"
 #include "core/envelope/assemble_internal.h"
+#include "core/envelope/steps.h"
 
 static const struct json empty_object = {.type = JSON_OBJECT};
 static const struct json empty_array = {.type = JSON_ARRAY};
@@ -66,52 +67,6 @@ static struct json itself(const struct json *item, struct arena *arena)
 {
 	(void)arena;
 	return *item;
-}
-
-/* An agent that hands the whole history on again must not double it: entries are the same whatever their time. Each
- * member is in an array of its own, which is empty where there is none. */
-static struct json without_time(const struct json *entry, struct arena *arena)
-{
-	static const char *const names[] = {"agent", "action", "decision", "why", "memory_id"};
-	enum { NAMES = sizeof(names) / sizeof(names[0]) };
-	struct json *members = arena_calloc(arena, NAMES, sizeof(*members));
-
-	for (size_t i = 0; i < NAMES; i++) {
-		const struct json *member = json_get(entry, names[i]);
-
-		members[i] = (struct json){.type = JSON_ARRAY};
-		if (member == NULL)
-			continue;
-		members[i].items = arena_alloc(arena, sizeof(*member));
-		members[i].items[0] = *member;
-		members[i].count = 1;
-	}
-	return (struct json){.type = JSON_ARRAY, .count = NAMES, .items = members};
-}
-
-uint32_t assemble_foreign_step(const struct json *inherited, const struct json *steps, struct str agent,
-			       struct arena *arena)
-{
-	uint32_t before = inherited ? inherited->count : 0, i;
-	struct json keys = {.type = JSON_ARRAY, .count = before, .items = arena_calloc(arena, before + 1,
-										  sizeof(*keys.items))};
-	struct json_set known;
-
-	for (i = 0; i < before; i++)
-		keys.items[i] = without_time(&inherited->items[i], arena);
-	json_set_init(&known, &keys);
-	for (i = 0; i < steps->count; i++) {
-		const struct json *by = json_get(&steps->items[i], "agent");
-		struct json key;
-
-		if (by == NULL || by->type != JSON_STRING || str_eq(by->s, agent))
-			continue;
-		key = without_time(&steps->items[i], arena);
-		if (!json_set_has(&known, &key))
-			break;
-	}
-	json_set_release(&known);
-	return i;
 }
 
 /* Without what this hop has decided. */
@@ -302,8 +257,8 @@ static void inherit_work(const struct assemble_input *in, struct envelope *e, st
 	struct json history = or_empty(d->history, &empty_array), made = decisions_made(in, arena);
 	struct json open = or_empty(d->open_decisions, &empty_array);
 
-	e->history = append(arena, before ? &before->history : NULL, &history, without_time);
-	e->history = append(arena, &e->history, &made, without_time);
+	e->history = append(arena, before ? &before->history : NULL, &history, steps_key);
+	e->history = append(arena, &e->history, &made, steps_key);
 	e->history = stamp(arena, e->history, before ? before->history.count : 0, in->now_ms);
 	open = append(arena, before ? &before->open_decisions : NULL, &open, itself);
 	e->open_decisions = without_resolved(arena, open, &d->resolved_decisions);

@@ -112,9 +112,4 @@ enum problem_code assemble(const struct assemble_tools *tools, const struct asse
 enum problem_code assemble_trim(const struct assemble_tools *tools, const struct tokenizer *tokenizer,
 				struct envelope *e, struct problem *problem);
 
-/* The first of the steps of a history that names another agent, and that is not inherited; their count where there is
- * none. */
-uint32_t assemble_foreign_step(const struct json *inherited, const struct json *steps, struct str agent,
-			       struct arena *arena);
-
 #endif

@@ -1,5 +1,6 @@
 #include "engine/delivery/agent_get.h"
 
+#include "engine/access/party.h"
 #include "engine/engine.h"
 #include "engine/waiting.h"
 
@@ -26,6 +27,24 @@ static void show(struct agent_view *v, int64_t now_ms, int64_t queue_timeout_ms)
 		v->presence = v->target.seen_at_ms ? PRESENCE_AWAY : PRESENCE_NEVER_SEEN;
 }
 
+/* What the key of an agent does not see is counted with the rest of the queue, and not named. */
+static enum store_status keep_seen(struct op *op, struct store_conn *c, struct handoff_row *rows, size_t *count)
+{
+	struct party party;
+	enum store_status status = party_init(&party, op->access, op->space, c);
+	size_t kept = 0;
+
+	for (size_t i = 0; status == STORE_OK && i < *count; i++) {
+		bool sees;
+
+		status = party_sees_handoff(&party, &rows[i], false, &sees);
+		if (status == STORE_OK && sees)
+			rows[kept++] = rows[i];
+	}
+	*count = kept;
+	return status;
+}
+
 static enum store_status read_work(struct op *op, struct store_conn *c, struct agent_view *v)
 {
 	struct handoff_row rows[AGENT_WORK_MAX];
@@ -34,6 +53,8 @@ static enum store_status read_work(struct op *op, struct store_conn *c, struct a
 	if (v->counts.leased + v->counts.working)
 		status = store_handoffs_flight(c, v->id, 1u << HANDOFF_LEASED | 1u << HANDOFF_WORKING, 0,
 					       AGENT_WORK_MAX, op->arena, rows, &v->work_count);
+	if (status == STORE_OK)
+		status = keep_seen(op, c, rows, &v->work_count);
 	return status == STORE_OK ? about_all(op, c, rows, v->work_count, &v->work) : status;
 }
 

@@ -109,7 +109,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	return code;
 }
 
-/* To one receiver. Where it was published before, and parked since, that is a no-op, as for the others. */
+/* To one receiver. Where it was published before, and parked since, that is a no-op, as for the others; so is what
+ * somebody else has sent and withdrawn. */
 static enum problem_code publish_to(struct op *op, struct store_conn *c, struct delivery *d, struct publish *p,
 				    struct str name)
 {
@@ -120,7 +121,7 @@ static enum problem_code publish_to(struct op *op, struct store_conn *c, struct 
 
 	p->order.to = name;
 	code = delivery_send(d, &p->order, row, &op->problem);
-	if (code != P_HANDOFF_PARKED)
+	if (code != P_HANDOFF_PARKED && code != P_ALREADY_SENT)
 		return code;
 	op->problem = (struct problem){0};
 	status = store_agent_id(c, op->space, name, false, op->now_ms, &agent);

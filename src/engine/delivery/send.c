@@ -161,7 +161,7 @@ static void warn_kept(struct op *op, const struct handoff_row *h, const char *fi
 }
 
 /* What was sent before is under way as it was ordered then; who orders something else now must hear that. */
-static void warn_of_order(struct op *op, const struct delivery_order *o, const struct handoff_row *h)
+static void warn_of_order(struct op *op, const struct delivery_order *o, const struct handoff_row *h, bool is_anothers)
 {
 	struct str fallbacks = o->fallbacks && o->fallbacks->count
 				       ? json_canonical(o->fallbacks, FALLBACKS_MAX_BYTES, op->arena) : STR_NULL;
@@ -179,6 +179,10 @@ static void warn_of_order(struct op *op, const struct delivery_order *o, const s
 		warn_kept(op, h, "max_attempts");
 	if (o->priority >= 0 && o->priority != h->priority)
 		warn_kept(op, h, "priority");
+	/* The sender's own is put off, or let go. */
+	if (is_anothers && (o->not_before_ms > op->now_ms ? o->not_before_ms != h->not_before_ms
+							  : o->not_before_ms && h->not_before_ms > op->now_ms))
+		warn_kept(op, h, "not_before");
 	if (o->fallbacks && !is_tried && !str_eq(fallbacks.p ? fallbacks : STR(""),
 						 h->fallbacks.p ? h->fallbacks : STR("")))
 		warn_kept(op, h, "fallbacks");
@@ -216,7 +220,7 @@ static enum problem_code send_first(struct op *op, struct store_conn *c, struct 
 							: delivery_send(&d, &s->order, &s->row, &op->problem);
 	op->warning_count = s->warnings;
 	if (code == P_OK)
-		warn_of_order(op, &s->order, &s->row);
+		warn_of_order(op, &s->order, &s->row, delivery_is_anothers(&d, &s->row));
 	if (code == P_OK && s->order.wait_ms && op->claim.p == NULL)
 		code = op_claim(op, c, arena_printf(op->arena, "env-%llu", (unsigned long long)s->row.envelope));
 	return code;

@@ -5,6 +5,7 @@
 #include "core/delivery/loop.h"
 #include "core/envelope/repack.h"
 #include "core/envelope/result.h"
+#include "core/envelope/steps.h"
 #include "core/delivery/route_rule.h"
 #include "core/guard/redact.h"
 #include "core/watch/event.h"
@@ -246,22 +247,13 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c, struct 
 	return op_stored(op, status);
 }
 
-/* The key of an agent tells what that agent did. What others did stands in the envelope before, where it was told by
- * them; it may be said again. */
-static enum problem_code check_history(struct op *op, const struct packing *p, const struct envelope *before)
+/* Who did what. What others did stands in the envelope before, where it was told by them. */
+static enum problem_code sign_steps(struct op *op, struct packing *p, const struct envelope *before)
 {
-	const struct json *steps = &p->draft.history;
-	uint32_t at;
-	enum problem_code code;
+	const char *list = p->is_v1 || p->is_v2 ? "history" : "execution_history";
 
-	if (op->access == NULL || op->access->agent.p == NULL || steps->type != JSON_ARRAY)
-		return P_OK;
-	at = assemble_foreign_step(before ? &before->history : NULL, steps, op->access->agent, op->arena);
-	if (at == steps->count)
-		return P_OK;
-	code = access_check_agent(op->access, "agent", json_get(&steps->items[at], "agent")->s, &op->problem);
-	problem_prefix(&op->problem, p->is_v1 || p->is_v2 ? "history" : "execution_history", at);
-	return code;
+	return steps_sign(before ? &before->history : NULL, p->draft.from, op->access, list, &p->draft.history,
+			  op->arena, &op->problem);
 }
 
 static enum problem_code prepare_packing(struct op *op, struct store_conn *c, struct packing *p)
@@ -286,7 +278,7 @@ static enum problem_code prepare_packing(struct op *op, struct store_conn *c, st
 	if (code != P_OK)
 		return code;
 	sort_out(op, p, in.repacks ? in.repacks : in.parent);
-	code = check_history(op, p, in.repacks ? in.repacks : in.parent);
+	code = sign_steps(op, p, in.repacks ? in.repacks : in.parent);
 	if (code == P_OK)
 		code = hold_later(op, c, p, &in);
 	if (code == P_OK)
