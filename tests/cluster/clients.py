@@ -299,10 +299,8 @@ class Follower(Client):
         self.cut()
 
     def open(self, node: str) -> http.client.HTTPResponse:
-        connection = http.client.HTTPConnection(*self.world.addresses[node], timeout=CONNECT_S)
-        connection.connect()
-        connection.sock.settimeout(ANSWER_S)
-        self.connection = connection
+        self.way.drop(node)
+        connection = self.connection = self.way.connect(node)
         if self.world.stopping.is_set() and self.is_alive():
             raise ConnectionAbortedError
         connection.request("GET", "/v1/events?types=handoff.", headers={"Spine-Space": self.space, "Last-Event-ID": self.last})
