@@ -3,6 +3,9 @@
   lost        what was acknowledged is there, through every node, as it was acknowledged, and comes to its end
   settles     one settle of a handoff is accepted; a lease is one receiver's, and after a newer one it counts no more
   duplicates  a request that was sent again with its key was carried out once
+  chains      what was handed on with a completion is one handoff, and the completion tells which
+  joins       a join has the results of all receivers, as soon as all have completed, and not before
+  events      who follows the events of handoffs through any node sees each once, in order
   order       what one sender sent to one agent, one after the other, is first given out in that order
   served      each space is served again, through each node that can, in time
   stale       a read shows nothing older than what was acknowledged before it began
@@ -60,7 +63,8 @@ def leases(calls: Iterable[Call]) -> dict[Key, dict[int, list[Call]]]:
 
 def sent(calls: Iterable[Call]) -> dict[Key, Call]:
     """Every handoff that a sender knows of. One that was withdrawn in the end was made, too."""
-    return {(call.space, call.id): call for call in of(calls, "send") if call.id and (call.is_accepted or call.status == 504)}
+    made = {(call.space, call.id): call for call in of(calls, "send") if call.id and (call.is_accepted or call.status == 504)}
+    return made | {(call.space, name): call for call in calls for name in call.made}
 
 
 def lost(calls: list[Call], views: list[View]) -> list[str]:
@@ -155,6 +159,8 @@ def duplicates(calls: list[Call], views: list[View]) -> list[str]:
     for call in of(calls, "send", "store", "probe"):
         if call.key and call.id:
             ids[call.space, call.verb, call.key].add(call.id)
+    for call in accepted(calls, "publish"):
+        ids[call.space, call.verb, call.key].add(" ".join(sorted(call.made)))
     wrong = [f"{key} was answered with {sorted(found)}" for key, found in ids.items() if len(found) > 1]
     for view in views:
         wrong += listed_twice(calls, view)
@@ -166,6 +172,7 @@ def listed_twice(calls: list[Call], view: View) -> list[str]:
     wrong = []
     for space, listed in view.listed_handoffs.items():
         known = {call.id for call in of(calls, "send") if call.space == space and call.id}
+        known |= {name for call in calls if call.space == space for name in call.made}
         wrong += [f"{space}/{name} is listed {n} times by {view.node}" for name, n in Counter(listed).items() if n > 1]
         wrong += [f"{space}/{name} is listed by {view.node}, and nobody knows it" for name in set(listed) - known]
         wrong += [f"{space}/{name} is not listed by {view.node}" for name in known - set(listed)]
@@ -174,6 +181,72 @@ def listed_twice(calls: list[Call], view: View) -> list[str]:
         once = {call.value for call in accepted(calls, "store", "probe") if call.space == space}
         wrong += [f"{text!r} is {n} memories of {space} at {view.node}" for text, n in count.items() if n > 1 and text in once]
         wrong += [f"{text!r} of {space} is not listed by {view.node}" for text in once if text not in count]
+    return wrong
+
+
+# --- Chains ---
+
+
+def chains(calls: list[Call], views: list[View]) -> list[str]:
+    wrong = []
+    handed: dict[Key, set[str]] = defaultdict(set)
+    by: dict[Key, set[str]] = defaultdict(set)
+    for call in accepted(calls, "complete"):
+        if len(call.made) != call.hands_on:
+            wrong.append(f"{call.space}/{call.id} was completed, and handed on as {call.made}")
+        for name in call.made:
+            handed[call.space, call.id].add(name)
+            by[call.space, name].add(call.id)
+    wrong += [f"{key} was handed on as {sorted(found)}" for key, found in handed.items() if len(found) > 1]
+    wrong += [f"{key} was handed on from {sorted(found)}" for key, found in by.items() if len(found) > 1]
+    for view in views:
+        for key, seen in view.handoffs.items():
+            told = {seen["handed_on"]} if seen and seen.get("handed_on") else set()
+            if seen and told != handed.get(key, set()):
+                wrong.append(f"{key} was handed on as {sorted(handed.get(key, set()))}, and {view.node} says {sorted(told)}")
+    return wrong
+
+
+# --- Joins ---
+
+
+def joins(calls: list[Call], views: list[View]) -> list[str]:
+    wrong = []
+    published = {(call.space, call.id): call.made for call in accepted(calls, "publish")}
+    completed = by_handoff(calls, "complete")
+    for call in accepted(calls, "join"):
+        receivers = published[call.space, call.id]
+        tries = {name: [one for one in completed[call.space, name] if one.status != 409] for name in receivers}
+        done = [name for name in receivers if any(one.is_accepted and one.ended_at < call.began_at for one in tries[name])]
+        where = f"{call.space}/{call.id} through {call.node}"
+        if call.value == "waiting" and len(done) == len(receivers):
+            wrong.append(f"{where}: all had completed it, and the join waited")
+        elif call.value not in ("waiting", "joined"):
+            wrong.append(f"{where}: the join is {call.value}")
+        elif call.value == "joined" and set(call.results) != set(receivers):
+            wrong.append(f"{where}: joined with {sorted(call.results)}, of {sorted(receivers)}")
+        wrong += [f"{where}: {name} is joined with {result!r}, which nobody had said" for name, result in call.results.items()
+                  if result not in [one.value for one in tries.get(name, []) if one.began_at < call.ended_at]]
+    return wrong
+
+
+# --- Events ---
+
+
+def events(calls: list[Call], views: list[View]) -> list[str]:
+    followed: dict[tuple[str, str], list[tuple[int, str, str]]] = defaultdict(list)
+    for call in of(calls, "stream"):
+        followed[call.client, call.space] += call.events
+    wrong = []
+    for (client, space), seen in followed.items():
+        wrong += [f"{client} of {space} was given {late} after {early}" for early, late in zip(seen, seen[1:], strict=False)
+                  if late[0] <= early[0]]
+        for view in views:
+            told = view.events.get(space, [])
+            last = max((number for number, _, _ in told), default=0)
+            missed, more = set(told) - set(seen), {event for event in seen if event[0] <= last} - set(told)
+            wrong += [f"{client} of {space} was not given {event}, which {view.node} has" for event in sorted(missed)]
+            wrong += [f"{client} of {space} was given {event}, which {view.node} has not" for event in sorted(more)]
     return wrong
 
 
@@ -300,7 +373,8 @@ def is_unknown(call: Call) -> bool:
 
 
 CHECKS: dict[str, Callable[[list[Call], list[View]], list[str]]] = {
-    "lost": lost, "settles": settles, "duplicates": duplicates, "order": order, "stale": stale, "unexpected": unexpected,
+    "lost": lost, "settles": settles, "duplicates": duplicates, "chains": chains, "joins": joins, "events": events,
+    "order": order, "stale": stale, "unexpected": unexpected,
 }
 
 

@@ -6,7 +6,9 @@ from __future__ import annotations
 import http.client
 import json
 import random
+import socket
 import threading
+import time
 from typing import Any, Callable
 
 from history import UNANSWERED, Call, History
@@ -16,6 +18,8 @@ OPEN_MOST = 40  # senders pause above it
 CONNECT_S, ANSWER_S = 3.0, 12.0
 AGENTS = ["planner", "worker"]
 AGAIN_S = (0.05, 0.4)
+FOLLOWED_MOST = 10**9
+ENDS = ("no_owner", "store_busy")  # of a stream whose node loses the space, or its database
 
 
 class Stop(Exception):
@@ -91,6 +95,12 @@ class Client(threading.Thread):
             call.id = str(answer.get("id") or answer.get("handoff") or "")
         if verb == "receive" and status == 200:
             call.taken = [(one["id"], int(one["lease"].rsplit(".", 1)[1])) for one in answer["handoffs"]]
+        if verb == "publish" and status == 200:
+            call.made = [one["id"] for one in answer["handoffs"]]
+        if verb == "complete" and status == 200 and answer.get("then"):
+            call.made = [answer["then"]["id"]]
+        if verb == "join" and status == 200:
+            call.value, call.results = answer["state"], {one["id"]: one["result"] for one in answer["results"] if "result" in one}
         if verb == "read" and status == 200:
             call.value = answer["content"]
         self.world.history.end(call, status, str(answer.get("code", "")))
@@ -138,17 +148,18 @@ class Sender(Client):
 
 
 class Receiver(Client):
-    """Takes, works, and settles; sometimes twice, sometimes too late, sometimes never."""
+    """Takes, works, and settles; sometimes twice, sometimes too late, sometimes never. What was published is completed, for
+    somebody joins it; of other work some is handed on."""
 
     def once(self) -> None:
         agent = self.dice.choice(AGENTS)
         body = {"wait_s": self.dice.choice([0, 1, 5]), "lease_s": self.dice.choice([0.5, 3]), "max": self.dice.choice([1, 1, 3]),
                 "format": "none", "instance": self.label}
-        call, _ = self.ask("receive", "POST", f"/v1/agents/{agent}/receive", body)
-        for handoff, lease in call.taken:
-            self.treat(handoff, lease)
+        call, answer = self.ask("receive", "POST", f"/v1/agents/{agent}/receive", body)
+        for (handoff, lease), one in zip(call.taken, answer.get("handoffs", []), strict=True):
+            self.treat(handoff, lease, is_joined=bool(one["channel"]))
 
-    def treat(self, handoff: str, lease: int) -> None:
+    def treat(self, handoff: str, lease: int, is_joined: bool) -> None:
         what = self.dice.random()
         if what < 0.04:  # forgets it
             return
@@ -156,21 +167,57 @@ class Receiver(Client):
             self.pause(0.4, 0.8)
         if lease > 1 and what < 0.2:
             self.settle("complete", handoff, lease - 1, "of a lease that is over")
-        verb = self.dice.choices(["complete", "ack", "nack"], [60, 30, 10])[0]
-        if self.settle(verb, handoff, lease, f"{self.label} {handoff}.{lease}"):
-            self.world.count(self.space, -1)
+        verb = "complete" if is_joined else self.dice.choices(["complete", "ack", "nack"], [60, 30, 10])[0]
+        then = self.next_of(handoff) if not is_joined and self.dice.random() < 0.2 else None
+        result = f"{self.label} {handoff}.{lease}"
+        if self.settle(verb, handoff, lease, result, then):
+            self.world.count(self.space, 0 if then and verb == "complete" else -1)
         if self.dice.random() < 0.15:
-            self.settle(self.dice.choice(["complete", "ack", "nack"]), handoff, lease, f"{self.label} {handoff}.{lease}")
+            self.settle(self.dice.choice(["complete", "ack", "nack"]), handoff, lease, result, then)
 
-    def settle(self, verb: str, handoff: str, lease: int, result: str) -> bool:
+    def next_of(self, handoff: str) -> dict[str, Any]:
+        """What says something new is no loop, and a chain seldom grows to its limit of hops."""
+        draft = {"target_agent": self.dice.choice(AGENTS), "task_summary": f"after {handoff}", "include_recent": 0,
+                 "include_pins": False}
+        return {"envelope": draft, "max_attempts": 100}
+
+    def settle(self, verb: str, handoff: str, lease: int, result: str, then: Any = None) -> bool:
         body: dict[str, Any] = {"lease": f"{handoff}.{lease}"}
         if verb == "complete":
             body["result"] = result
+        if verb == "complete" and then:
+            body["then"] = then
         if verb == "nack":
             body["delay_s"] = 0
         call, _ = self.until_known(verb, "POST", f"/v1/handoffs/{handoff}/{verb}", body, id=handoff, lease=lease,
-                                   value=result if verb == "complete" else "")
+                                   value=result if verb == "complete" else "", hands_on="then" in body)
         return call.is_accepted and verb != "nack"
+
+
+class Publisher(Client):
+    """Publishes to all agents, and joins until everybody has completed it."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.count = 0
+
+    def once(self) -> None:
+        if self.world.open[self.space] > OPEN_MOST:
+            return
+        self.count += 1
+        key = f"{self.label}-{self.count}"
+        draft = {"from": self.label, "target_agent": AGENTS[0], "task_summary": key, "include_recent": 0, "include_pins": False}
+        packed, _ = self.until_known("pack", "POST", "/v1/envelopes", draft, key=f"{key}-packed")
+        body = {"envelope_id": packed.id, "receivers": AGENTS, "max_attempts": 100}
+        call, _ = self.until_known("publish", "POST", "/v1/channels/news/publish", body, key=key, id=packed.id)
+        self.world.count(self.space, len(call.made))
+        while call.is_accepted:
+            joined, _ = self.until_known("join", "POST", "/v1/channels/news/join",
+                                         {"envelope_id": packed.id, "wait_s": self.dice.choice([0, 1, 3])}, id=packed.id)
+            if not joined.is_accepted or joined.value != "waiting":
+                break
+            self.pause(0.1, 0.3)
+        self.pause(0.2, 0.6)
 
 
 class Keeper(Client):
@@ -226,6 +273,80 @@ class Prober(Client):
             self.ask("probe", "POST", "/v1/memories", {"content": text}, node=self.node, value=text, key=text.replace(" ", "-"))
 
 
+class Follower(Client):
+    """Follows the events of handoffs in a space, through one node after the other: where a stream ends, or is left, the
+    next goes on behind the last event."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.last = "0"
+        self.connection: http.client.HTTPConnection | None = None
+
+    def once(self) -> None:
+        self.follow(self.dice.choice(sorted(self.world.addresses)), self.dice.randint(20, 300))
+
+    def follow(self, node: str, most: int, until: int | None = None) -> None:
+        """At most so many events, and to the one with that number."""
+        call = self.world.history.begin(Call(self.label, node, self.space, "stream", value=self.last))
+        try:
+            answer = self.open(node)
+            call.status, call.code = answer.status, "" if answer.status == 200 else answer.read().decode()
+            if answer.status == 200:
+                self.read(answer, call, most, until)
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+            call.code = type(error).__name__
+        self.world.history.end(call, call.status, call.code)
+        self.cut()
+
+    def open(self, node: str) -> http.client.HTTPResponse:
+        self.way.drop(node)
+        connection = self.connection = self.way.connect(node)
+        if self.world.stopping.is_set() and self.is_alive():
+            raise ConnectionAbortedError
+        connection.request("GET", "/v1/events?types=handoff.", headers={"Spine-Space": self.space, "Last-Event-ID": self.last})
+        return connection.getresponse()
+
+    def read(self, answer: http.client.HTTPResponse, call: Call, most: int, until: int | None) -> None:
+        """A block counts when it is whole."""
+        block: dict[str, str] = {}
+        for line in answer:
+            name, _, value = line.decode().rstrip("\n").partition(": ")
+            if name:
+                block[name] = value
+                continue
+            if "data" in block and not self.keep(call, json.loads(block["data"]), block.get("event", "")):
+                return
+            self.last = block.get("id", self.last)
+            block = {}
+            if len(call.events) >= most or (until is not None and int(self.last) >= until):
+                return
+
+    def keep(self, call: Call, data: dict[str, Any], kind: str) -> bool:
+        """False: it was no event, but why the stream ends."""
+        if kind != "problem":
+            call.events.append((int(data["id"]), data["type"].removeprefix("com.memoryspine."), data["subject"]))
+            return True
+        call.code = data["code"]
+        if call.code not in ENDS:
+            self.world.history.problem(f"{self.name} through {call.node}: the stream ended with {data}")
+        return False
+
+    def cut(self) -> None:
+        """From any thread: who reads finds the end."""
+        connection = self.connection
+        try:
+            if connection is not None:
+                connection.sock.shutdown(socket.SHUT_RDWR)
+        except (OSError, AttributeError):
+            pass
+
+    def catch_up(self, until: int, seconds: float) -> None:
+        """When nothing is done to anybody any more: to the event with that number."""
+        deadline = time.monotonic() + seconds
+        while int(self.last) < until and time.monotonic() < deadline:
+            self.follow(self.dice.choice(sorted(self.world.addresses)), FOLLOWED_MOST, until)
+
+
 class World:
     """What all clients have in common."""
 
@@ -234,6 +355,7 @@ class World:
         self.seed, self.spaces, self.addresses, self.history, self.pace = seed, spaces, addresses, history, pace
         self.stopping, self.giving_up = threading.Event(), threading.Event()
         self.counters: dict[str, str] = {}
+        self.followers: list[Follower] = []
         self.lock = threading.Lock()
         self.open = {space: 0 for space in spaces}  # roughly: sent, and not yet settled for good
 
@@ -251,9 +373,11 @@ class World:
             self.counters[space] = answer["id"]
         kinds: list[tuple[str, Callable[..., Client]]] = [
             ("sender", Sender), ("receiver-1", Receiver), ("receiver-2", Receiver), ("keeper", Keeper), ("counter", Counter),
-            ("reader", Reader),
+            ("reader", Reader), ("publisher", Publisher),
         ]
         clients = [kind(name, space, self) for space in self.spaces for name, kind in kinds]
+        self.followers = [Follower("follower", space, self) for space in self.spaces]
+        clients += self.followers
         clients += [Prober(node, self.spaces, self) for node in sorted(self.addresses)]
         for client in clients:
             client.start()
@@ -262,6 +386,8 @@ class World:
     def stop(self, clients: list[Client], patience_s: float) -> None:
         """Nobody begins anything new; what is under way is brought to its end."""
         self.stopping.set()
+        for follower in self.followers:
+            follower.cut()
         self.join(clients, patience_s)
 
     def join(self, clients: list[Client], patience_s: float) -> None:

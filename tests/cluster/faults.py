@@ -113,13 +113,24 @@ class Driver:
 
     def peers(self) -> None:
         """No other node reaches it; it goes on owning its spaces, which nobody else can serve."""
-        node, state = self.dice.choice(self.nodes), self.dice.choice(["refused", "silent"])
+        node = self.dice.choice(self.nodes)
+        self.part([node], f"cut {node.name} off from its peers", f"the peers reach {node.name}")
+
+    def apart(self) -> None:
+        """The same both ways: no node reaches another, and each serves its own spaces alone. (A link has no sender, so
+        that one node alone cannot be cut off in both.)"""
+        self.part(self.nodes, "no node reaches another", "the nodes reach each other")
+
+    def part(self, nodes: list[Node], what: str, over: str) -> None:
+        state = self.dice.choice(["refused", "silent"])
         self.nobody("cut from peers")
-        node.to_here.set(state)
-        self.serve_again(f"cut {node.name} off from its peers ({state})", [], self.dice.uniform(2, 6))
+        for node in nodes:
+            node.to_here.set(state)
+        self.serve_again(f"{what} ({state})", [], self.dice.uniform(2, 6))
         self.nobody("heal")
-        node.to_here.set("open")
-        self.serve_again(f"the peers reach {node.name}", self.nodes)
+        for node in nodes:
+            node.to_here.set("open")
+        self.serve_again(over, self.nodes)
 
     def restart(self) -> None:
         self.nobody("restart everything")
@@ -154,5 +165,5 @@ class Driver:
 
 FAULTS: dict[str, Callable[[Driver], None]] = {
     "kill": Driver.kill, "pause": Driver.pause, "stop": Driver.stop, "cut": Driver.cut, "peers": Driver.peers,
-    "restart": Driver.restart, "postgres": Driver.database, "roll": Driver.roll,
+    "apart": Driver.apart, "restart": Driver.restart, "postgres": Driver.database, "roll": Driver.roll,
 }

@@ -19,7 +19,7 @@ NEVER = float("inf")
 
 @dataclass(slots=True)
 class Call:
-    """One request. `verb` is send, store, probe, write, read, receive, ack, complete, nack or look."""
+    """One request. `verb` is send, publish, join, store, probe, write, read, receive, ack, complete, nack, look or stream."""
 
     client: str
     node: str
@@ -36,6 +36,10 @@ class Call:
     status: int = UNANSWERED
     code: str = ""
     taken: list[tuple[str, int]] = field(default_factory=list)  # of a receive: handoff and number of the lease
+    hands_on: bool = False  # a completion with a next handoff
+    made: list[str] = field(default_factory=list)  # handoffs: of a publish, or that which was handed on
+    results: dict[str, Any] = field(default_factory=dict)  # of a join: by handoff
+    events: list[tuple[int, str, str]] = field(default_factory=list)  # of a stream: number, type and handoff
 
     @property
     def is_accepted(self) -> bool:
@@ -60,6 +64,7 @@ class View:
     memories: dict[tuple[str, str], str | None] = field(default_factory=dict)
     listed_handoffs: dict[str, list[str]] = field(default_factory=dict)  # by space
     listed_memories: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # id and content
+    events: dict[str, list[tuple[int, str, str]]] = field(default_factory=dict)  # of handoffs, by space: as of a stream
 
 
 class History:

@@ -14,6 +14,7 @@ OPEN = ("queued", "leased")
 ASK_AGAIN = 50
 LATE_S = 5.0
 FETCH = 500
+FOLLOWED_WITHIN_S = 20.0
 
 
 class Last(Receiver):
@@ -60,9 +61,9 @@ class Onlooker(Client):
         if status != 200 or not answer["memories"]:
             self.world.history.problem(f"a search in {self.way.space} was answered by {node} with {status} {answer}")
 
-    def get(self, node: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def get(self, node: str, path: str, body: Any = None, accept: str = "") -> tuple[int, Any]:
         for _ in range(ASK_AGAIN):
-            status, answer = self.way.ask(node, "POST" if body else "GET", path, body)
+            status, answer = self.way.ask(node, "POST" if body else "GET", path, body, Accept=accept)
             if status not in (UNANSWERED, 503):
                 return status, answer
             time.sleep(0.1)
@@ -80,6 +81,18 @@ class Onlooker(Client):
             if not token:
                 return
 
+    def events(self, node: str) -> list[tuple[int, str, str]]:
+        found: list[tuple[int, str, str]] = []
+        after, has_more = 0, True
+        while has_more:
+            status, answer = self.get(node, f"/v1/events?types=handoff.&limit=1000&after={after}", accept="application/json")
+            if status != 200:
+                self.world.history.problem(f"the events of {self.way.space} were answered by {node} with {status} {answer}")
+                return found
+            found += [(int(one["id"]), one["type"].removeprefix("com.memoryspine."), one["subject"]) for one in answer["events"]]
+            after, has_more = answer["next"], answer["has_more"]
+        return found
+
     def look(self, node: str) -> View:
         view = View(node)
         for space, name in sent(self.world.history.calls):
@@ -95,6 +108,7 @@ class Onlooker(Client):
             view.listed_handoffs[space] = [one["id"] for one in self.pages(node, "/v1/handoffs?page_size=1000", "handoffs")]
             memories = self.pages(node, "/v1/memories?state=any&page_size=1000", "memories")
             view.listed_memories[space] = [(one["id"], one["content"]) for one in memories]
+            view.events[space] = self.events(node)
             self.search(node)
         return view
 
@@ -102,7 +116,8 @@ class Onlooker(Client):
 def shape(answer: dict[str, Any]) -> dict[str, Any]:
     leased = [event["id"] for event in answer["events"] if event["event"] == "handoff.leased"]
     number = int(str(leased[0]).rsplit("-", 1)[-1]) if leased else 0
-    return {"state": answer["state"], "result": answer.get("result"), "first_leased": number}
+    return {"state": answer["state"], "result": answer.get("result"), "first_leased": number,
+            "handed_on": answer.get("handed_on")}
 
 
 def drain_and_look(world: World) -> list[View]:
@@ -111,4 +126,8 @@ def drain_and_look(world: World) -> list[View]:
         one.start()
     world.join([*drains], DRAIN_S)
     onlooker = Onlooker("onlooker", "", world)
-    return [onlooker.look(node) for node in sorted(world.addresses)]
+    views = [onlooker.look(node) for node in sorted(world.addresses)]
+    for follower in world.followers:
+        last = max((number for view in views for number, _, _ in view.events[follower.space]), default=0)
+        follower.catch_up(last, FOLLOWED_WITHIN_S)
+    return views

@@ -74,10 +74,11 @@ def report(history: History, found: dict[str, list[str]], took: list[tuple[str, 
             print(f"{name}: and {len(wrong) - SHOWN} more")
     done = checker.accepted(history.calls, "send")
     verbs = {verb: sum(call.verb == verb and call.is_accepted for call in history.calls) for verb in
-             ("send", "receive", "complete", "ack", "nack", "store", "probe", "write", "read")}
+             ("send", "publish", "join", "receive", "complete", "ack", "nack", "store", "probe", "write", "read", "stream")}
+    handed_on, events = sum(len(call.made) for call in history.calls if call.hands_on), sum(len(call.events) for call in history.calls)
     not_now = sum(call.status in checker.NOT_NOW for call in history.calls)
     print(f"{len(history.calls)} calls, {not_now} of them not answered or put off; accepted: "
-          + ", ".join(f"{count} {verb}" for verb, count in verbs.items()))
+          + ", ".join(f"{count} {verb}" for verb, count in verbs.items()) + f"; {handed_on} handed on, {events} events followed")
     if took:
         what, longest = max(took, key=lambda pair: pair[1])
         print(f"{len(took)} times served again, after {longest:.1f} s at most ('{what}')")

@@ -39,12 +39,24 @@ def ack(name: str, lease: int, began: float, ended: float, status: int = 200) ->
     return call("ack", began, ended, status, id=name, lease=lease)
 
 
+def handing_on(name: str, lease: int, began: float, ended: float, *made: str) -> Call:
+    return complete(name, lease, began, ended, hands_on=True, made=list(made))
+
+
+def join(began: float, ended: float, state: str = "joined", **results: str) -> Call:
+    return call("join", began, ended, id="env-1", value=state, results={name.replace("_", "-"): text for name, text in results.items()})
+
+
+def stream(*numbers: int, client: str = "f", began: float = 1) -> Call:
+    return call("stream", began, began + 1, client=client, events=[(number, "handoff.queued", "ho-1") for number in numbers])
+
+
 def nack(name: str, lease: int, began: float, ended: float, status: int = 200) -> Call:
     return call("nack", began, ended, status, id=name, lease=lease)
 
 
-def seen(state: str = "completed", result: str | None = "done", first_leased: int = 1) -> dict[str, Any]:
-    return {"state": state, "result": result, "first_leased": first_leased}
+def seen(state: str = "completed", result: str | None = "done", first_leased: int = 1, handed_on: str | None = None) -> dict[str, Any]:
+    return {"state": state, "result": result, "first_leased": first_leased, "handed_on": handed_on}
 
 
 def view(**handoffs: Any) -> View:
@@ -62,8 +74,14 @@ GOOD = [
     call("store", 1, 2, 201, id="ms-1", key="m", value="text"), call("look", 3, 4, id="ms-1"),
     unanswered("write", 0, value="1"), call("write", 2, 3, value="2"), call("read", 4, 5, value="2"),
     call("probe", 1, 2, 503),
+    call("publish", 1, 2, id="env-1", key="p", made=["ho-3", "ho-4"]), join(3, 4, "waiting"),
+    unanswered("complete", 5, id="ho-3", lease=1, value="done"), handing_on("ho-4", 1, 5, 6, "ho-5"),
+    handing_on("ho-4", 1, 7, 8, "ho-5"), complete("ho-5", 1, 9, 10), join(7, 8, ho_3="done", ho_4="done"),
+    stream(1, 2), unanswered("stream", 2, client="f"), stream(4, 9, began=3), stream(2, 4, 9, 12, client="g"),
 ]
-GOOD_VIEW = view(ho_1=seen(first_leased=1), ho_2=seen("acked", None, first_leased=2))
+GOOD[-1].events.insert(0, (1, "handoff.queued", "ho-1"))
+GOOD_VIEW = view(ho_1=seen(first_leased=1), ho_2=seen("acked", None, first_leased=2), ho_3=seen(), ho_4=seen(handed_on="ho-5"), ho_5=seen())
+GOOD_VIEW.events["s"] = [(number, "handoff.queued", "ho-1") for number in (1, 2, 4, 9)]
 GOOD_VIEW.memories["s", "ms-1"] = "text"
 GOOD_VIEW.listed_memories["s"] = [("ms-1", "text"), ("ms-2", "done")]
 
@@ -192,6 +210,84 @@ def test_a_memory_of_a_retry_is_listed_once() -> None:
     assert_one(checker.duplicates(calls, [there]), "2 memories")
     there.listed_memories["s"] = []
     assert_one(checker.duplicates(calls, [there]), "not listed")
+
+
+def test_what_is_published_again_with_its_key_makes_no_second_handoffs() -> None:
+    calls = [call("publish", 1, 2, id="env-1", key="p", made=["ho-1"]), call("publish", 3, 4, id="env-1", key="p", made=["ho-2"])]
+    assert_one(checker.duplicates(calls, []), "'ho-1', 'ho-2'")
+
+
+# --- Chains ---
+
+
+def test_what_is_handed_on_is_one_handoff() -> None:
+    assert_one(checker.chains([handing_on("ho-1", 1, 1, 2, "ho-2"), handing_on("ho-1", 1, 3, 4, "ho-3")], []), "'ho-2', 'ho-3'")
+    assert_one(checker.chains([handing_on("ho-1", 1, 1, 2, "ho-3"), handing_on("ho-2", 1, 3, 4, "ho-3")], []), "from ['ho-1', 'ho-2']")
+
+
+def test_a_completion_with_a_next_handoff_makes_it_and_no_other_does() -> None:
+    assert_one(checker.chains([handing_on("ho-1", 1, 1, 2)], []), "handed on as []")
+    assert_one(checker.chains([complete("ho-1", 1, 1, 2, made=["ho-2"])], []), "handed on as ['ho-2']")
+
+
+def test_a_handoff_tells_what_was_handed_on_with_it() -> None:
+    calls = [handing_on("ho-1", 1, 1, 2, "ho-2")]
+    for told in (None, "ho-3"):
+        assert_one(checker.chains(calls, [view(ho_1=seen(handed_on=told))]), "n2 says")
+    assert_one(checker.chains([], [view(ho_1=seen(handed_on="ho-2"))]), "as [], and n2 says ['ho-2']")
+
+
+def test_what_was_handed_on_or_published_and_is_gone_is_lost() -> None:
+    assert_one(checker.lost([handing_on("ho-1", 1, 1, 2, "ho-2")], [view(ho_2=None)]), "ho-2", "does not know it")
+    assert_one(checker.lost([call("publish", 1, 2, made=["ho-2"])], [view(ho_2=seen("queued", None))]), "ho-2", "queued")
+
+
+# --- Joins ---
+
+PUBLISHED = [call("publish", 1, 2, id="env-1", made=["ho-1", "ho-2"]), complete("ho-1", 1, 3, 4), complete("ho-2", 1, 3, 5)]
+
+
+def test_a_join_waits_no_longer_than_until_all_have_completed() -> None:
+    assert_one(checker.joins([*PUBLISHED, join(6, 7, "waiting")], []), "the join waited")
+    assert checker.joins([*PUBLISHED, join(4.5, 6, "waiting", ho_1="done")], []) == []
+
+
+def test_a_join_has_the_results_of_all() -> None:
+    assert_one(checker.joins([*PUBLISHED, join(6, 7, ho_1="done")], []), "joined with ['ho-1']")
+    assert_one(checker.joins([*PUBLISHED, join(6, 7, ho_1="done", ho_2="other")], []), "'other', which nobody had said")
+
+
+def test_a_join_does_not_come_before_its_results() -> None:
+    assert_one(checker.joins([*PUBLISHED, join(2.5, 2.8, "waiting", ho_1="done")], []), "ho-1", "nobody had said")
+
+
+def test_a_join_does_not_fail_where_nobody_has_given_up() -> None:
+    assert_one(checker.joins([*PUBLISHED, join(6, 7, "failed")], []), "the join is failed")
+
+
+# --- Events ---
+
+
+def followed(*streams: Call) -> list[str]:
+    there = view()
+    there.events["s"] = [(number, "handoff.queued", "ho-1") for number in (1, 2, 4)]
+    return checker.events(list(streams), [there])
+
+
+def test_who_follows_events_misses_none() -> None:
+    assert followed(stream(1), stream(2, 4)) == []
+    assert_one(followed(stream(1), stream(4)), "was not given (2, ")
+    assert_one(followed(stream(1, 2), unanswered("stream", 3, client="f")), "was not given (4, ")
+
+
+def test_who_follows_events_is_given_none_twice_and_none_too_late() -> None:
+    assert_one(followed(stream(1, 2), stream(2, 4)), "after (2, ")
+    assert_one(followed(stream(1, 4, 2)), "given (2, ", "after (4, ")
+
+
+def test_who_follows_events_is_given_none_that_did_not_happen() -> None:
+    assert_one(followed(stream(1, 2, 3, 4)), "given (3, ", "n2 has not")
+    assert followed(stream(1, 2, 4, 5)) == []
 
 
 # --- Order ---
