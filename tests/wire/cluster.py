@@ -212,6 +212,13 @@ def receiver(node, space, wait_s=30, key=None):
     return Waiting(node, "POST", "/v1/agents/worker/receive", body, space, key)
 
 
+def figure(node, name):
+    """What /metrics has of it; None: nothing."""
+    text = node.ask("GET", "/metrics").data.decode()
+    found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
+    return float(found[1]) if found else None
+
+
 def waiting_at(node, key=None):
     text = node.ask("GET", "/metrics", key=key).data.decode()
     return sum(int(n) for n in re.findall(r"^spine_waiting_calls(?:\{[^}]*\})? (\d+)$", text, re.MULTILINE))
