@@ -196,6 +196,18 @@ def test_what_is_wrong_with_nodes_is_told(tmp_path):
     assert gone["level"] == "note" and gone["says"] == "node-1 at http://10.0.0.1:8788 is gone"
 
 
+def test_what_a_node_saw_long_ago_is_not_told_as_if_it_were_so(tmp_path):
+    old = {**cluster({"state": "unknown"}, {"state": "unknown"}, states=("unknown",), standbys=None), "seen_ms_ago": 12900}
+    (stale,) = found(sick(tmp_path, v1_cluster=old), "cluster")
+    assert stale["level"] == "warning" and "has not reached the database for 12 s" in stale["says"]
+    (never,) = found(sick(tmp_path, v1_cluster={**old, "seen_ms_ago": None}), "cluster")
+    assert "has not reached the database yet" in never["says"]
+    one = {**cluster({}, {"state": "unknown"}, states=("open", "unknown")), "seen_ms_ago": 900}
+    (unknown,) = found(sick(tmp_path, v1_cluster=one), "cluster")
+    assert unknown["level"] == "note" and unknown["says"].endswith("node-1 at http://10.0.0.1:8788 is unknown"[-10:])
+    assert "every space has an owner" not in sick(tmp_path, v1_cluster=one).out
+
+
 def test_a_standby_that_is_far_behind_or_not_known_is_told(tmp_path):
     def of(*standbys):
         told = [{"name": "db2", "state": "streaming", "sync_state": "sync", **one} for one in standbys]
