@@ -525,6 +525,8 @@ export interface LiveEvent {
 /** The servers that share a database; one that keeps everything itself is the only one. */
 export interface Cluster {
 	readonly node: string;
+	/** null: it has seen nothing. Missing in answers of older servers. */
+	readonly seen_ms_ago?: number | null;
 	readonly nodes: readonly ClusterNode[];
 	readonly shards: readonly ClusterShard[];
 	/** null: not known, or not allowed to be seen. */
@@ -544,7 +546,7 @@ export interface ClusterNode {
 	readonly id: string;
 	readonly url: string;
 	readonly version: string;
-	readonly state: "live" | "leaving" | "gone";
+	readonly state: "live" | "leaving" | "gone" | "unknown";
 	readonly lease_left_ms: number | null;
 	readonly clock_offset_ms: number | null;
 	readonly shards: number;
@@ -555,5 +557,5 @@ export interface ClusterShard {
 	readonly shard: number;
 	readonly owner: string | null;
 	readonly epoch: number;
-	readonly state: "owned" | "open" | "moving" | "idle" | "none";
+	readonly state: "owned" | "open" | "moving" | "idle" | "none" | "unknown";
 }

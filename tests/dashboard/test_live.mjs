@@ -282,4 +282,20 @@ export const tests = {
 			return (await t.page.locator(".memory", { hasText: "While nobody looked." }).count()) === 1;
 		}, "what was missed");
 	},
+
+	async "what a node has not seen for long is not told as if it were so"(t) {
+		const node = { id: "node-1", url: "http://10.0.0.1:8788", version: "1", lease_left_ms: 0, clock_offset_ms: 1 };
+		const shards = Array.from({ length: 64 }, (_, shard) => ({ shard, owner: "node-1", epoch: 1, state: "unknown" }));
+		let age = 12_900;
+		await t.page.route("**/v1/cluster", (route) => {
+			const state = age > 5000 ? "unknown" : "live";
+			route.fulfill({ json: { node: "node-1", seen_ms_ago: age, nodes: [{ ...node, state }], shards, standbys: null } });
+		});
+		await t.open("cluster");
+		await t.page.locator("[role=alert]", { hasText: "has not reached the database for 12 s; what follows is from then" }).waitFor();
+		await t.page.locator("tbody", { hasText: "unknown" }).waitFor();
+		age = 900;
+		await t.page.locator("[role=alert]").waitFor({ state: "detached" });
+		await t.page.locator("tbody", { hasText: "live" }).waitFor();
+	},
 };

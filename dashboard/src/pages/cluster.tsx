@@ -7,7 +7,14 @@ import type { Cluster as Answer, ClusterNode, ClusterShard, ClusterStandby } fro
 
 const EVERY_MS = 2_000;
 
-const nodeTones: Readonly<Record<ClusterNode["state"], Tone>> = { live: "good", leaving: "info", gone: "bad" };
+const nodeTones: Readonly<Record<ClusterNode["state"], Tone>> = {
+	live: "good",
+	leaving: "info",
+	gone: "bad",
+	unknown: "warn",
+};
+/** Nodes look each second. Longer ago nothing needs to be so any more. */
+const SEEN_MS = 4_000;
 
 function load(space: string, signal: AbortSignal): Promise<Answer> {
 	return call<Answer>(space, "GET", path("cluster"), { signal });
@@ -18,6 +25,18 @@ export function useIsCluster(space: string, isAllowed: boolean): boolean {
 	const found = useResource(isAllowed ? `${space} is cluster` : null, (signal) => load(space, signal));
 
 	return (found.data?.shards.length ?? 0) > 1;
+}
+
+/** The node that answers does not reach the database: it tells what it saw last. */
+function Stale({ seenMsAgo }: { seenMsAgo: number | null | undefined }) {
+	if (seenMsAgo === undefined || (seenMsAgo !== null && seenMsAgo < SEEN_MS)) return null;
+	return (
+		<p class="tone-bad" role="alert">
+			{seenMsAgo === null
+				? "This node has not reached the database yet."
+				: `This node has not reached the database for ${Math.floor(seenMsAgo / 1000)} s; what follows is from then.`}
+		</p>
+	);
 }
 
 /** Those without an owner are what somebody has to look at. */
@@ -122,6 +141,7 @@ export function Cluster({ space }: { space: string }) {
 			{!found.data && !found.problem && <Waiting />}
 			{found.data && (
 				<>
+					<Stale seenMsAgo={found.data.seen_ms_ago} />
 					<Orphans shards={found.data.shards} />
 					<Table label="Nodes">
 						<thead>

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 enum {
+	SEEN_MS = 4000,		/* nodes look each second */
 	/* As the rule SpineClusterClock; from a second on a node owns nothing. */
 	CLOCK_OFF_MS = 500,
 	/* How far behind is too far is a matter of taste; this is what nobody means. */
@@ -19,18 +20,22 @@ enum {
 	FLAPS_WITHIN_MS = 3600000,
 };
 
-static void look_at_shards(struct findings *f, const struct json *shards)
+/* Returns how many there are of which nobody knows yet whether their owner lives. */
+static size_t look_at_shards(struct findings *f, const struct json *shards)
 {
-	size_t without = 0;
+	size_t without = 0, unknown = 0;
 
-	for (uint32_t i = 0; i < shards->count; i++)
+	for (uint32_t i = 0; i < shards->count; i++) {
 		without += str_is(ask_str(&shards->items[i], "state"), "none");
+		unknown += str_is(ask_str(&shards->items[i], "state"), "unknown");
+	}
 	if (without)
 		findings_add(f, FINDING_CRITICAL, "cluster", "wait for five seconds, which is how long a node that "
 			     "died keeps them; where it stays so, the log of any node says why (\"a shard cannot be "
 			     "opened\")",
 			     "%zu shard%s %s and no owner: requests are answered 503 (spine cluster names them)",
 			     without, without == 1 ? "" : "s", without == 1 ? "has spaces" : "have spaces");
+	return unknown;
 }
 
 static void look_at_clock_of(struct findings *f, const struct json *node, const char *name)
@@ -142,20 +147,35 @@ static void look_at_leases(struct findings *f, struct str started_at)
 			     "started", (long long)lost, lost == 1 ? "" : "s");
 }
 
+/* What is told is of a time when it reached the database: nothing of it needs to be so any more. */
+static bool look_at_age(struct findings *f, const struct json *seen)
+{
+	bool is_stale = seen && (seen->type == JSON_NULL || (seen->type == JSON_INT && seen->i >= SEEN_MS));
+
+	if (is_stale && seen->type == JSON_NULL)
+		findings_add(f, FINDING_WARNING, "cluster", "ask another node (--url)", "this node has not reached "
+			     "the database yet, and knows nothing of the others");
+	else if (is_stale)
+		findings_add(f, FINDING_WARNING, "cluster", "ask another node (--url); where none reaches it, it is "
+			     "the database that is away", "this node has not reached the database for %lld s: what it "
+			     "knows of the others is from then", (long long)(seen->i / 1000));
+	return !is_stale;
+}
+
 void doctor_look_at_cluster(struct findings *f, struct str started_at)
 {
-	size_t before = f->counts[FINDING_WARNING] + f->counts[FINDING_CRITICAL], living;
+	size_t before = f->counts[FINDING_WARNING] + f->counts[FINDING_CRITICAL], living, unknown;
 	const struct json *nodes, *shards;
 	struct ask cluster;
 
 	ask_make_get(f->cli, "/v1/cluster", &cluster);
 	nodes = ask_array(&cluster.json, "nodes");
 	shards = ask_array(&cluster.json, "shards");
-	if (cluster.exit == CLI_OK && shards->count) {
+	if (cluster.exit == CLI_OK && look_at_age(f, json_get(&cluster.json, "seen_ms_ago")) && shards->count) {
 		living = look_at_nodes(f, nodes);
-		look_at_shards(f, shards);
+		unknown = look_at_shards(f, shards);
 		look_at_leases(f, started_at);
-		if (f->counts[FINDING_WARNING] + f->counts[FINDING_CRITICAL] == before)
+		if (unknown == 0 && f->counts[FINDING_WARNING] + f->counts[FINDING_CRITICAL] == before)
 			findings_add(f, FINDING_OK, "cluster", NULL, "%zu node%s, and every space has an owner%s",
 				     living, living == 1 ? " lives" : "s live",
 				     living == 1 ? "; where it dies nobody takes over" : "");
