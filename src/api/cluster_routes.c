@@ -20,6 +20,7 @@ static void put_url(struct call *call, struct json_writer *w)
 static void put_only_node(struct call *call, struct json_writer *w)
 {
 	json_member_cstr(w, "node", ONLY_NODE);
+	json_member_int(w, "seen_ms_ago", 0);
 	json_key(w, "nodes");
 	json_begin_array(w);
 	json_begin_object(w);

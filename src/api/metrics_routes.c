@@ -331,11 +331,14 @@ static void put_cluster(struct buf *out, const struct cluster_node_api *node)
 	buf_printf(out, "spine_cluster_nodes{state=\"live\"} %lld\n", (long long)f.live);
 	buf_printf(out, "spine_cluster_nodes{state=\"leaving\"} %lld\n", (long long)f.leaving);
 	buf_printf(out, "spine_cluster_nodes{state=\"gone\"} %lld\n", (long long)f.gone);
+	buf_printf(out, "spine_cluster_nodes{state=\"unknown\"} %lld\n", (long long)f.unknown);
 	put_plain(out, "spine_cluster_shards_owned", "gauge", "Shards that this node owns.", (double)f.owned);
 	put_plain(out, "spine_cluster_shards_moving", "gauge", "Shards on their way from one node to another.",
 		  (double)f.moving);
-	put_plain(out, "spine_cluster_shards_without_owner", "gauge",
-		  "Shards that have spaces and no owner: their requests are answered 503.", (double)f.orphans);
+	head(out, "spine_cluster_shards_without_owner", "gauge",
+	     "Shards that have spaces and no owner: their requests are answered 503.");
+	if (f.orphans >= 0)
+		buf_printf(out, "spine_cluster_shards_without_owner %lld\n", (long long)f.orphans);
 	put_plain(out, "spine_cluster_shards_opened_total", "counter", "Shards that this node has opened.",
 		  (double)f.opened);
 	put_plain(out, "spine_cluster_lease_seconds", "gauge",

@@ -187,11 +187,27 @@ const char *node_trouble(void *node)
 	return atomic_load(&n->is_unreachable) ? "no_database" : NULL;
 }
 
+static int64_t view_age_ms(const struct node *n)
+{
+	return (clock_boot_ns() - n->view->asked_ns) / NODE_MS_NS;
+}
+
+/* So long nothing was seen that anybody may have renewed, or taken, what they had. */
+static bool is_stale(const struct node *n)
+{
+	return n->view == NULL || view_age_ms(n) >= LEASE_MS;
+}
+
+static bool is_unknown(const struct node *n, const struct cluster_node_row *row)
+{
+	return is_stale(n) || (row->is_live && row->lease_left_ms <= view_age_ms(n));
+}
+
 static void put_node(const struct node *n, struct json_writer *w, int place)
 {
 	const struct cluster_node_row *row = node_row(n, place);
 	const struct cluster_node_row *twin = node_twin(n->view, place);
-	int64_t age_ms = (clock_boot_ns() - n->view->asked_ns) / NODE_MS_NS, left_ms = row->lease_left_ms - age_ms;
+	int64_t left_ms = row->lease_left_ms - view_age_ms(n);
 	int count = 0;
 
 	for (int i = 0; i < SHARDS; i++)
@@ -200,7 +216,8 @@ static void put_node(const struct node *n, struct json_writer *w, int place)
 	json_member_str(w, "id", row->id);
 	json_member_str(w, "url", row->url);
 	json_member_str(w, "version", row->version);
-	json_member_cstr(w, "state", !row->is_live ? "gone" : row->is_leaving ? "leaving" : "live");
+	json_member_cstr(w, "state", is_unknown(n, row) ? "unknown" : !row->is_live ? "gone" : row->is_leaving ?
+			 "leaving" : "live");
 	json_member_int(w, "lease_left_ms", left_ms > 0 ? left_ms : 0);
 	json_member_int(w, "clock_offset_ms", row->clock_offset_ms);
 	json_member_int(w, "shards", count);
@@ -218,6 +235,8 @@ static const char *state_of(const struct node *n, int shard)
 
 	if (s->state == NODE_OPENING || s->state == NODE_CLOSING)
 		return "moving";
+	if (is_stale(n) || (has_living_owner(n, shard) && is_unknown(n, node_row(n, s->owner))))
+		return "unknown";
 	if (!has_living_owner(n, shard))
 		return n->view->all.shards[shard].has_spaces ? "none" : "idle";
 	if (s->state == NODE_OPEN)
@@ -233,18 +252,23 @@ void node_count(void *node, struct cluster_figures *ret)
 	*ret = (struct cluster_figures){.opened = n->opened, .losses = n->leases_lost};
 	for (size_t i = 0; n->view && i < n->view->all.node_count; i++) {
 		const struct cluster_node_row *row = &n->view->all.nodes[i];
+		bool is_known = !is_unknown(n, row);
 
-		ret->live += row->is_live && !row->is_leaving;
-		ret->leaving += row->is_live && row->is_leaving;
-		ret->gone += !row->is_live;
+		ret->unknown += !is_known;
+		ret->live += is_known && row->is_live && !row->is_leaving;
+		ret->leaving += is_known && row->is_live && row->is_leaving;
+		ret->gone += is_known && !row->is_live;
 	}
 	for (int i = 0; n->view && i < SHARDS; i++) {
 		const char *state = state_of(n, i);
+		bool is_own = n->view->me >= 0 && n->shards[i].owner == n->view->me;
 
-		ret->owned += n->view->me >= 0 && n->shards[i].owner == n->view->me;
+		ret->owned += is_own && !is_unknown(n, node_row(n, n->view->me));
 		ret->moving += strcmp(state, "moving") == 0;
 		ret->orphans += strcmp(state, "none") == 0;
 	}
+	if (is_stale(n))
+		ret->orphans = -1;
 	if (n->view && n->view->me >= 0) {
 		int64_t left_ns = atomic_load(&n->lease_until_ns) - clock_boot_ns();
 
@@ -276,6 +300,10 @@ void node_put(void *node, struct json_writer *w)
 
 	pthread_mutex_lock(&n->lock);
 	json_member_cstr(w, "node", n->id);
+	if (n->view)
+		json_member_int(w, "seen_ms_ago", view_age_ms(n));
+	else
+		json_member_null(w, "seen_ms_ago");
 	json_key(w, "nodes");
 	json_begin_array(w);
 	for (size_t i = 0; n->view && i < n->view->all.node_count; i++)

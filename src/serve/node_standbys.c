@@ -8,13 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ASK_MS = 2000 };
+/* KNOWN_MS: what was told longer ago is not told as if it were so. */
+enum { ASK_MS = 2000, KNOWN_MS = LEASE_MS };
 
 struct node_standbys {
 	struct arena arena;
 	enum store_status status;	/* STORE_OK, or nobody knows */
 	struct cluster_standby_row rows[STORE_STANDBYS_MAX];
 	size_t count;
+	int64_t asked_ns;
 };
 
 void node_free_standbys(struct node_standbys *s)
@@ -34,6 +36,7 @@ void node_read_standbys(struct node *n)
 	n->standbys_next_ns = now_ns + ASK_MS * NODE_MS_NS;
 	s = mem_zalloc(sizeof(*s));
 	arena_init(&s->arena);
+	s->asked_ns = now_ns;
 	s->status = store_cluster_standbys(n->cluster, &s->arena, s->rows, &s->count);
 	pthread_mutex_lock(&n->lock);
 	before = n->standbys;
@@ -46,7 +49,7 @@ void node_read_standbys(struct node *n)
 
 static bool is_known(const struct node_standbys *s)
 {
-	return s && s->status == STORE_OK;
+	return s && s->status == STORE_OK && clock_boot_ns() - s->asked_ns < KNOWN_MS * NODE_MS_NS;
 }
 
 static void put_lag(struct json_writer *w, const char *key, int64_t lag)

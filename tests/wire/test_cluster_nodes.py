@@ -14,11 +14,14 @@ import pytest
 import server
 import wrong_clock
 from api import wait_until
-from cluster import NEEDS_POSTGRES, Node, Waiting, contents, log_of, pack, space_of, store, wait_for_each_other, waiting_at
+from cluster import (
+    NEEDS_POSTGRES, Node, Waiting, contents, figure, log_of, pack, space_of, store, wait_for_each_other, waiting_at,
+)
 
 pytestmark = NEEDS_POSTGRES
 
 UNIT = Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "memory-spine.service"
+WITHOUT_OWNER = "spine_cluster_shards_without_owner"
 TWIN = "another node is told to be at this node's URL"
 
 
@@ -201,6 +204,32 @@ def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was
     assert told.status == 503 and told.json["retryable"], told
     assert told.json["detail"] == "the database does not answer just now; what it had begun before it waited is kept", told
     assert [handoff["state"] for handoff in node.insist("GET", "/v1/handoffs", space="here").json["handoffs"]] == ["queued"]
+
+
+def test_what_a_node_has_not_seen_for_long_it_does_not_tell_as_if_it_were_so(join, postgres, database):
+    nodes = [join(), join()]
+    wait_for_each_other(nodes)
+    node, live, unknown = nodes[0], 'spine_cluster_nodes{state="live"}', 'spine_cluster_nodes{state="unknown"}'
+    for number in range(8):
+        store(node, f"space-{number}", "kept")
+    told = node.cluster()
+    assert 0 <= told["seen_ms_ago"] < 5000, told
+    assert (figure(node, live), figure(node, unknown), figure(node, WITHOUT_OWNER)) == (2, 0, 0)
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS false")
+    postgres.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database.name}'")
+    told = wait_until(lambda: (told := node.cluster()) and told["seen_ms_ago"] > 5000 and told, "it has seen nothing for a lease")
+    assert {one["state"] for one in told["nodes"]} == {"unknown"} and len(told["nodes"]) == 2
+    assert {one["lease_left_ms"] for one in told["nodes"]} == {0}
+    assert {shard["state"] for shard in told["shards"]} == {"unknown"}
+    assert told["standbys"] is None
+    assert (figure(node, live), figure(node, unknown), figure(node, WITHOUT_OWNER)) == (0, 2, None)
+    assert figure(node, "spine_cluster_shards_owned") == 0
+    text = node.spine("cluster")
+    assert re.search(r"^This was so [0-9]+ seconds ago: the node that answers does not reach the database", text, re.MULTILINE), text
+    assert "64 shards of which it is not known who has them: 0-63" in text, text
+    postgres.run(f"ALTER DATABASE {database.name} ALLOW_CONNECTIONS true")
+    wait_for_each_other(nodes)
+    assert node.cluster()["seen_ms_ago"] < 5000 and figure(node, live) == 2
 
 
 def test_a_node_has_been_up_since_it_was_started_and_not_since_a_space_was_asked_for(join):

@@ -7,7 +7,8 @@ static const struct field node_fields[] = {
 	DOC_TEXT("url", 0, 0, "Where the other nodes reach it."),
 	DOC_TEXT("version", 0, 0, "Of the server."),
 	DOC_ENUM("state", &words_node_state, 0,
-		 "leaving: it stops, and gives everything away; gone: its lease is over."),
+		 "leaving: it stops, and gives everything away; gone: its lease is over; unknown: its "
+		 "lease, as it was seen last, is over by now, and nobody knows whether it was renewed."),
 	COUNT("lease_left_ms", "How long its lease lasts yet, as this node knows it."),
 	DOC_INT("clock_offset_ms", NO_MIN, NO_MAX,
 		"So much the database's clock is ahead of the machine's, as the node has said it."),
@@ -26,7 +27,8 @@ static const struct field shard_fields[] = {
 	DOC_ENUM("state", &words_shard_state, 0,
 		 "open: it is this node's, and in its memory; owned: another node's; moving: from one to another; "
 		 "idle: it has no space, and nobody's until it is asked for; none: it has spaces, and no owner. Their "
-		 "requests are answered 503 until a node takes it."),
+		 "requests are answered 503 until a node takes it; unknown: its owner is, or nothing was seen for as "
+		 "long as a lease."),
 	FIELDS_END,
 };
 static const struct shape shard = {.name = "ClusterShard", .fields = shard_fields};
@@ -44,11 +46,14 @@ static const struct shape standby = {.name = "ClusterStandby", .fields = standby
 const struct description describe_cluster = {
 	.id = "readCluster", .tag = "server", .scope = SCOPE_ADMIN, .is_of_all = true,
 	.summary = "The nodes over one database, and which of them owns which spaces",
-	.says = "As the node that answers has seen it in the last second. A server that has its store for itself is "
+	.says = "As the node that answers has seen it in the last second, or longer ago where it does not reach the "
+		"database: seen_ms_ago. A server that has its store for itself is "
 		"its own only node, and has no shards.",
 	.takes = TAKES_NO_SPACE,
 	ANSWERS(ANSWER(200, "The cluster.", OUTPUT(
 		DOC_TEXT("node", 0, 0, "The one that answers."),
+		COUNT("seen_ms_ago", "So long ago was all of it so. Above a few seconds: the node does not reach the "
+		      "database. null: it has seen nothing.", NULLABLE),
 		DOC_SHAPES("nodes", 0, &node, "In the order of their ids."),
 		DOC_SHAPES("shards", 0, &shard, "In their order."),
 		DOC_SHAPES("standbys", 0, &standby,

@@ -43,8 +43,9 @@ struct cluster_standby_figures {
 
 /* For whoever watches. */
 struct cluster_figures {
-	int64_t live, leaving, gone;	/* nodes that this one sees */
-	int64_t owned, moving, orphans;	/* shards: of this node; on their way; with spaces, and without an owner */
+	int64_t live, leaving, gone, unknown;	/* nodes that this one sees */
+	int64_t owned, moving;		/* shards: of this node; on their way */
+	int64_t orphans;		/* with spaces, and without an owner; below 0: not known */
 	int64_t lease_left_ms;		/* of this node */
 	int64_t clock_offset_ms;
 	uint64_t opened;		/* shards, since the start */

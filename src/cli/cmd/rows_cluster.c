@@ -4,7 +4,7 @@
 #include "cli/shared_options.h"
 #include "cli/show/columns.h"
 
-enum { TEXT_MAX_BYTES = 64 * 1024 };
+enum { TEXT_MAX_BYTES = 64 * 1024, SEEN_MS = 4000 };
 
 /* Of a server that has no lease it says nothing. */
 static struct str cell_lease(const struct column_item *item, const char *key)
@@ -113,6 +113,16 @@ static void put_twins(struct buf *out, struct arena *arena, const struct json *n
 	}
 }
 
+/* Nodes look each second. */
+static void put_age(struct buf *out, const struct json *answer)
+{
+	int64_t ago_ms = ask_int(answer, "seen_ms_ago", 0);
+
+	if (ago_ms >= SEEN_MS)
+		buf_printf(out, "This was so %lld seconds ago: the node that answers does not reach the database. Ask "
+			   "another (--url).\n", (long long)ago_ms / 1000);
+}
+
 static void print_cluster(const struct cli *cli, const struct json *answer)
 {
 	const struct json *shards = ask_array(answer, "shards"), *nodes = ask_array(answer, "nodes");
@@ -121,16 +131,19 @@ static void print_cluster(const struct cli *cli, const struct json *answer)
 
 	columns_show(cli, nodes, node_columns);
 	buf_init(&out, TEXT_MAX_BYTES);
+	put_age(&out, answer);
 	put_owners(&out, cli->arena, nodes, shards);
 	put_twins(&out, cli->arena, nodes);
 	put_shards(&out, shards, "none", "shard has no owner", "shards have no owner");
+	put_shards(&out, shards, "unknown", "shard of which it is not known who has it",
+		   "shards of which it is not known who has them");
 	put_shards(&out, shards, "moving", "shard is on the way to another node",
 		   "shards are on the way to other nodes");
 	put_shards(&out, shards, "idle", "shard has no space, and is nobody's until one is asked for",
 		   "shards have no space, and are nobody's until one is asked for");
 	if (shards->count == 0)
 		buf_puts(&out, "This server keeps everything itself; it shares nothing with others.\n");
-	else if (standbys && standbys->type == JSON_NULL)
+	else if (standbys && standbys->type == JSON_NULL && ask_int(answer, "seen_ms_ago", 0) < SEEN_MS)
 		buf_puts(&out, "PostgreSQL's standbys are not known: the node has not asked yet, or its user of the "
 			 "database may not see them (GRANT pg_monitor TO it).\n");
 	else if (standbys && standbys->count == 0)
@@ -148,10 +161,11 @@ const struct command cmd_cluster = {
 		 "database is in 64 shards, a space belongs to one of them by its name, and one node at a time owns a "
 		 "shard. Any node takes any request.\n\n"
 		 "LEASE is how long a node counts as alive without saying so again; CLOCK is how far the database's "
-		 "clock is ahead of the machine's. As seen by the node that answers, in the last second. Below stand "
-		 "the numbers of the shards that each owns, those that nobody owns, and PostgreSQL's standbys: how "
-		 "long ago was committed what one replays, and how many bytes it is behind. --json has the state and "
-		 "the epoch of each shard.",
+		 "clock is ahead of the machine's. As seen by the node that answers, in the last second; where it does "
+		 "not reach the database it says how long ago that was, and a node whose lease is over since is "
+		 "unknown. Below stand the numbers of the shards that each owns, those that nobody owns, and "
+		 "PostgreSQL's standbys: how long ago was committed what one replays, and how many bytes it is behind. "
+		 "--json has the state and the epoch of each shard.",
 	.examples = {"spine cluster", "spine cluster --json | jq -c '.shards[]'"},
 	.tables = {&client_table},
 	.call = {.path = "/v1/cluster", .show = print_cluster},
