@@ -64,11 +64,13 @@ static void say_moved(const struct api *api, struct op *op)
 /* A node's store is in a database. */
 static void say_away(struct op *op)
 {
+	bool is_lost = store_is_lost(op->engine->store);
 	int64_t retry_ms = op->problem.retry_after_ms;
 
 	if (op->problem.code != P_STORE_BUSY)
 		return;
-	problem_set(&op->problem, P_STORE_BUSY, NULL, "the database does not answer just now; %s",
+	problem_set(&op->problem, P_STORE_BUSY, NULL, "%s; %s",
+		    is_lost ? "the space has another owner by now" : "the database does not answer just now",
 		    op->wait.is_over ? "what it had begun before it waited is kept" : "nothing was stored");
 	op->problem.retry_after_ms = retry_ms;
 }

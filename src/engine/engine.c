@@ -49,6 +49,9 @@ static void on_refusal(void *ctx, enum store_status status, const char *why)
 
 	if (status == STORE_OK)
 		log_write(e->log, LOG_INFO, "the store takes every write again");
+	else if (status == STORE_BUSY && store_is_lost(e->store))
+		log_write(e->log, LOG_INFO, "writes are refused: these spaces have another owner by now",
+			  LOG_STR("error", why));
 	else if (status == STORE_BUSY && store_is_served(e->store))
 		log_write(e->log, LOG_WARN, "writes are refused: the database does not answer just now",
 			  LOG_STR("error", why));

@@ -139,6 +139,7 @@ struct node *node_open(const struct node_config *config, struct buf *error)
 	if (n->cluster && node_past_read(config->shared->config->data_dir, past))
 		store_cluster_retire(n->cluster, str_of(past));
 	if (n->wake_fd >= 0 && n->cluster && node_join(n, error) && open_keys(n, error)) {
+		n->shared->started_at_ms = db_clock_now_ms(&n->clock);
 		node_past_write(config->shared->config->data_dir, n->id);
 		return n;
 	}

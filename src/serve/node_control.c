@@ -70,10 +70,17 @@ static bool has_any_open(const struct node *n)
 	return false;
 }
 
-/* Nothing will be written by it any more. */
-static bool is_dead(const struct part *p)
+/* NULL: it is not. */
+static const char *why_lost(const struct node_view *v, const struct node_shard *s)
 {
-	return atomic_load(&p->api.engine->failed) || store_is_lost(p->api.engine->store);
+	const struct engine *e = s->part->part->api.engine;
+
+	if (atomic_load(&e->failed))
+		return "its store failed; the log says why";
+	if (s->owner != v->me || store_is_lost(e->store))
+		return s->owner >= 0 && s->owner != v->me ? "another node took it while this one had no lease" :
+			"it was taken from this node, and is nobody's just now";
+	return NULL;
 }
 
 /* With the lock held. What was opened after the question is not judged by the answer. */
@@ -82,9 +89,12 @@ static void judge_parts(struct node *n, const struct node_view *v)
 	for (int i = 0; i < SHARDS; i++) {
 		struct node_shard *s = &n->shards[i];
 		bool is_seen = s->state == NODE_OPEN && s->part->opened_ns < v->asked_ns;
+		const char *why = is_seen ? why_lost(v, s) : NULL;
 
-		if (is_seen && (s->owner != v->me || is_dead(s->part->part)))
-			node_begin_close(n, i, true);
+		if (why)
+			node_begin_close(n, i, why);
+		if (s->owner >= 0 && s->owner != v->me)
+			s->failures = 0;
 	}
 }
 
@@ -131,7 +141,8 @@ static void take_view(struct node *n, struct node_view *v, const struct cluster_
 	bool is_doubtful = is_time_doubtful(n, now_ns);
 
 	if ((n->lease.is_held && lease_left_ms(&n->lease, now_ns) == 0) || is_doubtful)
-		node_lose_all(n);
+		node_lose_all(n, is_doubtful ? "the database's time is not known well enough" :
+			      "the lease was over before it was renewed: the node was paused, or the database slow");
 	n->view = v;
 	for (int i = 0; i < SHARDS; i++) {
 		n->shards[i].owner = place_of(v, v->all.shards[i].owner);
@@ -169,7 +180,7 @@ static void give_away(struct node *n, int shard)
 	struct node_shard *s = &n->shards[shard];
 
 	if (s->state == NODE_OPEN)
-		node_begin_close(n, shard, false);
+		node_begin_close(n, shard, NULL);
 	else if (s->state == NODE_NONE && s->owner == n->view->me)
 		s->is_to_give = true;
 }
@@ -281,7 +292,7 @@ static void pass_time(struct node *n)
 	if (!n->lease.is_held || lease_left_ms(&n->lease, clock_boot_ns()) > 0)
 		return;
 	pthread_mutex_lock(&n->lock);
-	node_lose_all(n);
+	node_lose_all(n, "the lease is over: the database was not reached");
 	look_at_waiters(n);
 	node_end_lingering(n);
 	pthread_mutex_unlock(&n->lock);
@@ -308,7 +319,7 @@ static void be_too_old(struct node *n, struct str needs)
 		  "newer one", LOG_STR("needs", n->needs), LOG_STR("version", SPINE_VERSION));
 	atomic_store(&n->lease_until_ns, 0);
 	pthread_mutex_lock(&n->lock);
-	node_lose_all(n);
+	node_lose_all(n, "this server is too old for the database");
 	n->lease.is_held = false;
 	node_free_view(n->view);
 	n->view = NULL;

@@ -38,6 +38,7 @@ struct node_part {
 	int64_t opened_ns;		/* CLOCK_BOOTTIME */
 	size_t requests;		/* that it has; guarded by the node's lock */
 	bool is_given_away;		/* it closes because the shard goes elsewhere, and the node must say so */
+	const char *why_lost;		/* for the log; NULL: it is not */
 	struct node_part *next;		/* of those that linger */
 };
 
@@ -66,6 +67,7 @@ struct node_shard {
 	struct node_part *part;
 	struct node_waiter *waiters;
 	int64_t not_before_ns;		/* it could not be opened: tried again then */
+	int failures;			/* to open it, one after the other */
 	bool is_to_give;		/* closed, and still ours */
 	int best;			/* which node of the view should own it; -1: none */
 	int owner;			/* which one does; -1: nobody who is in the view */
@@ -153,10 +155,10 @@ void node_free_view(struct node_view *v);
 void *node_jobs_main(void *node);
 /* All with the lock held. */
 void node_begin_open(struct node *n, int shard);
-/* is_lost: somebody else has it, or may have. */
-void node_begin_close(struct node *n, int shard, bool is_lost);
+/* why_lost: somebody else has it, or may have; NULL: it is given away. */
+void node_begin_close(struct node *n, int shard, const char *why_lost);
 /* The lease is over, or of no use: everything is lost, what is being opened included. May be said again and again. */
-void node_lose_all(struct node *n);
+void node_lose_all(struct node *n, const char *why);
 /* Those who wait go on. */
 void node_go_on(struct node *n, struct node_shard *s, bool is_open);
 /* What has lingered and is used by nobody any more is ended. */

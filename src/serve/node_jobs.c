@@ -57,26 +57,27 @@ void node_begin_open(struct node *n, int shard)
 	add_job(n, (struct node_job){.shard = shard});
 }
 
-void node_begin_close(struct node *n, int shard, bool is_lost)
+void node_begin_close(struct node *n, int shard, const char *why_lost)
 {
 	struct node_shard *s = &n->shards[shard];
 
 	if (s->state != NODE_OPEN)
 		return;
 	s->state = NODE_CLOSING;
-	s->part->is_given_away = !is_lost;
-	if (is_lost)
+	s->part->is_given_away = why_lost == NULL;
+	s->part->why_lost = why_lost;
+	if (why_lost)
 		atomic_store(&s->part->part->api.is_lost, true);
 	add_job(n, (struct node_job){.shard = shard, .part = s->part});
 }
 
-void node_lose_all(struct node *n)
+void node_lose_all(struct node *n, const char *why)
 {
 	n->losses++;
 	n->leases_lost += !n->has_lost;
 	n->has_lost = true;
 	for (int i = 0; i < SHARDS; i++)
-		node_begin_close(n, i, true);
+		node_begin_close(n, i, why);
 }
 
 /* --- Opening --- */
@@ -106,30 +107,37 @@ static struct node_part *make_part(struct node *n, int shard, struct buf *error)
 	return made;
 }
 
+/* Where nodes come back together each takes at first what is another's, whose lease is not there yet. That is refused,
+ * and put right by the next look: only what fails again is worth a person's time. */
+static void tell_failure(const struct node *n, int shard, bool is_again, const struct buf *error)
+{
+	log_write(n->log, is_again ? LOG_WARN : LOG_INFO,
+		  is_again ? "a shard cannot be opened" : "a shard cannot be opened at the first attempt",
+		  LOG_INT("shard", shard), LOG_SLICE("error", buf_str(error)));
+}
+
 static void open_shard(struct node *n, int shard)
 {
 	struct node_shard *s = &n->shards[shard];
 	struct node_part *part;
 	struct buf error;
 	uint64_t losses;
+	int failures;
 
 	pthread_mutex_lock(&n->lock);
 	losses = n->losses;
 	pthread_mutex_unlock(&n->lock);
 	buf_init(&error, 8192);
 	part = make_part(n, shard, &error);
-	if (part == NULL)
-		log_write(n->log, LOG_WARN, "a shard cannot be opened", LOG_INT("shard", shard),
-			  LOG_SLICE("error", buf_str(&error)));
-	buf_release(&error);
 	pthread_mutex_lock(&n->lock);
 	s->part = part;
 	s->state = part ? NODE_OPEN : NODE_NONE;
+	failures = s->failures = part ? 0 : s->failures + 1;
 	if (part) {
 		n->opened++;
 		part->opened_ns = clock_boot_ns();
 		if (losses != n->losses)
-			node_begin_close(n, shard, true);
+			node_begin_close(n, shard, "the lease was over while it was opened");
 	} else {
 		s->not_before_ns = clock_boot_ns() + NODE_RETRY_MS * NODE_MS_NS;
 	}
@@ -138,6 +146,9 @@ static void open_shard(struct node *n, int shard)
 	pthread_mutex_unlock(&n->lock);
 	if (part)
 		log_write(n->log, LOG_INFO, "a shard is open", LOG_INT("shard", shard));
+	else
+		tell_failure(n, shard, failures > 1, &error);
+	buf_release(&error);
 	node_wake(n);
 }
 
@@ -189,8 +200,11 @@ static void leave_shard(struct node *n, struct node_part *part, bool is_lingerin
 
 static void close_shard(struct node *n, struct node_part *part)
 {
-	log_write(n->log, LOG_INFO, part->is_given_away ? "a shard is given away" : "a shard is lost",
-		  LOG_INT("shard", part->shard));
+	if (part->is_given_away)
+		log_write(n->log, LOG_INFO, "a shard is given away", LOG_INT("shard", part->shard));
+	else
+		log_write(n->log, LOG_WARN, "a shard is lost", LOG_INT("shard", part->shard),
+			  LOG_STR("why", part->why_lost));
 	part_drain(part->part);
 	part_end_held(part->part);
 	/* What is lost is not waited for: the shard may be opened anew meanwhile. */

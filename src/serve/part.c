@@ -93,7 +93,7 @@ static void set_api(struct part *p)
 	api->guard = shared->guard;
 	api->log = shared->log;
 	api->data_dir = shared->data_dir;
-	api->started_at_ms = engine_now_ms(api->engine);
+	api->started_at_ms = shared->started_at_ms ? shared->started_at_ms : engine_now_ms(api->engine);
 	api->clients = shared->clients;
 	api->sessions = shared->sessions;
 	api->threads = c->http_threads;

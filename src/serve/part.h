@@ -36,6 +36,7 @@ struct part_shared {
 	const struct guard *guard;
 	struct sessions *sessions;
 	struct clients *clients;
+	int64_t started_at_ms;		/* when the server began; 0: when its part was opened */
 	const char *data_dir;		/* whole */
 	const char *url;		/* of the server */
 	size_t cache_bytes;		/* of rows, for each part */

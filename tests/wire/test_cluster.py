@@ -169,6 +169,8 @@ def test_a_node_that_slept_longer_than_its_lease_answers_nothing_from_memory(thr
     assert contents(second, space) == ["new", "old"]
     assert contents(third, space) == ["new", "old"]
     wait_for_each_other(three)
+    lost = [line for line in log_of(second) if line["msg"] == "a shard is lost"]
+    assert lost and all(line["why"] for line in lost), lost
 
 
 def test_a_node_that_joins_takes_its_part(join):
@@ -306,12 +308,19 @@ def test_a_database_that_is_away_is_told_quickly_and_comes_back(join, postgres, 
     wait_until(lambda: figure(node, lost) == 1, "its lease is lost")
     answer = node.ask("GET", "/v1/memories", space="here")
     assert answer.status == 503 and answer.json["code"] == "no_owner" and answer.headers["Retry-After"] == "1", answer
+    assert answer.json["detail"].startswith("this node does not reach the database just now"), answer
     assert node.ask("GET", "/healthz").status == 200
     postgres.run(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
     assert contents(node, "here") == ["kept"]
     assert node.ask("GET", "/readyz").status == 200
     assert figure(node, lost) == 1, "it was lost once, however long the database was away"
-    assert any(line["msg"] == "the database answers again" for line in log_of(node))
+    lines = log_of(node)
+    assert any(line["msg"] == "the database answers again" for line in lines)
+    (away,) = [line for line in lines if line["msg"].startswith("the database does not answer")]
+    assert "is not currently accepting connections" in away["error"], away
+    assert not [line for line in lines if set("\n\t") & set(line.get("error", ""))], "one line each"
+    (gone,) = [line for line in lines if line["msg"] == "a shard is lost"]
+    assert gone["why"] == "the lease is over: the database was not reached", gone
     assert node.server.terminate() == 0
 
 
@@ -334,6 +343,22 @@ def test_a_database_that_stands_still_keeps_nobody_waiting_past_the_lease(join, 
         assert node.ask("GET", "/readyz").status == 503
     assert contents(node, "here") == ["kept"]
     assert node.server.terminate() == 0
+
+
+def test_what_is_put_right_by_the_next_look_is_no_warning(join, database):
+    """Where nodes come back together one finds the lease of another over, takes what that has, and is refused: it lives."""
+    nodes = first, second = join(), join()
+    for number in range(24):
+        store(first, f"space-{number}", "kept")
+
+    def is_refused():
+        wait_for_each_other(nodes)
+        database.run(f"UPDATE spine.node SET lease_until = 0 WHERE id = '{second.id}'; NOTIFY spine")
+        return [line for line in log_of(first) if line["msg"].startswith("a shard cannot be opened")]
+
+    wait_until(is_refused, "the second has renewed its lease, and the first has seen it over")
+    wait_for_each_other(nodes)
+    assert {line["level"] for line in is_refused()} == {"info"}
 
 
 def test_the_files_that_libpq_reads_can_be_read_behind_the_fences(tmp_path, postgres, database):
@@ -438,6 +463,23 @@ def test_a_database_that_does_not_answer_is_named(join, database):
     (line,) = [line for line in log_of(node) if line["msg"].startswith("writes are refused")]
     assert line["msg"] == "writes are refused: the database does not answer just now"
     assert node.server.terminate() == 0
+
+
+def test_a_space_that_was_taken_is_not_told_as_a_database_that_does_not_answer(join, database):
+    node = join()
+
+    def refused():
+        store(node, "here", "kept")
+        database.run("UPDATE spine.shard SET epoch = epoch + 1, owner = NULL WHERE owner IS NOT NULL")
+        answer = node.ask("POST", "/v1/memories", {"content": "late"}, space="here")
+        return answer.status == 503 and answer.json["code"] == "store_busy" and answer
+
+    answer = wait_until(refused, "it has written before it has looked")
+    assert answer.json["detail"] == "the space has another owner by now; nothing was stored", answer
+    store(node, "here", "kept")
+    told = {line["msg"] for line in log_of(node)}
+    assert "writes are refused: these spaces have another owner by now" in told, told
+    assert "writes are refused: the database does not answer just now" not in told, told
 
 
 def test_what_an_older_node_needs_is_taken_away_when_none_lives_any_more(join, database):

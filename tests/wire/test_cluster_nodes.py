@@ -269,6 +269,12 @@ def test_a_sender_that_waits_when_the_database_goes_is_not_told_that_nothing_was
     assert [handoff["state"] for handoff in node.insist("GET", "/v1/handoffs", space="here").json["handoffs"]] == ["queued"]
 
 
+def test_a_node_has_been_up_since_it_was_started_and_not_since_a_space_was_asked_for(join):
+    node = join()
+    status = [node.insist("GET", "/v1/status", space=space).json for space in ("here", "there", "elsewhere")]
+    assert len({told["started_at"] for told in status}) == 1, status
+
+
 def test_a_node_whose_wall_clock_is_minutes_off_takes_and_passes_on_as_any_other(join, tmp_path):
     """Its time is the database's, also where it says when it has passed something on."""
     (tmp_path / "boot").write_text("boot-first\n")

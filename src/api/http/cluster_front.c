@@ -362,6 +362,18 @@ static void on_found(void *arg, bool is_open)
 		refuse_undone(way, "the space is being taken over");
 }
 
+/* Without its lease a node does not know who owns anything. */
+static const char *why_nobody(const struct cluster_front *f)
+{
+	const char *trouble = f->config.node->trouble(f->config.node->ctx);
+
+	if (trouble && (strcmp(trouble, "no_lease") == 0 || strcmp(trouble, "no_database") == 0))
+		return "this node does not reach the database just now, or has only just reached it again";
+	if (trouble && strcmp(trouble, "too_old") == 0)
+		return "this node is too old for the database";
+	return "no node owns the space just now";
+}
+
 static void find(struct way *way)
 {
 	struct cluster_front *f = way->front;
@@ -378,7 +390,7 @@ static void find(struct way *way)
 	} else if (way->entry->is_passed) {
 		refuse_undone(way, "the node that this was passed to does not own the space");
 	} else if (place.url == NULL || !atomic_load(&f->has_secret)) {
-		refuse(way->req, "no node owns the space just now");
+		refuse(way->req, why_nobody(f));
 	} else if (is_too_old(way, &place)) {
 		refuse_too_old(way, &place);
 	} else {

@@ -53,7 +53,8 @@ static enum store_status lost(struct store_cluster *c)
 {
 	if (c->session)
 		snprintf(c->error, sizeof(c->error), "the connection to PostgreSQL broke: %.180s",
-			 *PQerrorMessage(c->session->db) ? PQerrorMessage(c->session->db) : "it does not answer");
+			 *PQerrorMessage(c->session->db) ? postgres_words(PQerrorMessage(c->session->db)).text :
+			 "it does not answer");
 	postgres_session_close(c->session);
 	c->session = NULL;
 	return STORE_BUSY;
@@ -495,7 +496,7 @@ static bool has_schema(struct store_cluster *c, struct buf *error)
 	bool is_there = PQstatus(db) == CONNECTION_OK;
 
 	if (!is_there)
-		buf_printf(error, "PostgreSQL cannot be reached: %s", PQerrorMessage(db));
+		buf_printf(error, "PostgreSQL cannot be reached: %s", postgres_words(PQerrorMessage(db)).text);
 	is_there = is_there && postgres_schema_migrate(db, error);
 	PQfinish(db);
 	return is_there;

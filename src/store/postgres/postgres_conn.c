@@ -64,7 +64,8 @@ enum store_status postgres_lost(struct store_conn *base)
 
 	if (c->session)
 		snprintf(base->error, sizeof(base->error), "the connection to PostgreSQL broke: %.180s",
-			 *PQerrorMessage(c->session->db) ? PQerrorMessage(c->session->db) : "it does not answer");
+			 *PQerrorMessage(c->session->db) ? postgres_words(PQerrorMessage(c->session->db)).text :
+			 "it does not answer");
 	postgres_disconnect(c);
 	c->was_lost = true;
 	return c->in_transaction ? postgres_broken(c, STORE_BUSY) : STORE_BUSY;

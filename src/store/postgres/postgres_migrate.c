@@ -16,7 +16,7 @@ static bool run(PGconn *db, const char *sql, struct buf *error)
 	bool is_done = postgres_is_good(result);
 
 	if (!is_done)
-		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "it does not answer");
+		postgres_put_error(error, result);
 	PQclear(result);
 	return is_done;
 }
@@ -31,7 +31,7 @@ static bool is_nobody_older(PGconn *db, struct buf *error)
 	bool is_read = postgres_is_good(result), is_found = is_read && PQntuples(result) > 0;
 
 	if (!is_read)
-		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "it does not answer");
+		postgres_put_error(error, result);
 	else if (is_found)
 		buf_printf(error, "%s at %s runs version %s, this is %s: upgrade it, or end it, and try again; nothing "
 			   "was changed", PQgetvalue(result, 0, 0), PQgetvalue(result, 0, 1),
@@ -80,7 +80,7 @@ static bool read_schema(PGconn *db, struct store_schema *ret, struct buf *error)
 		ret->oldest = atoi(PQgetvalue(result, 0, 1));
 		snprintf(ret->oldest_name, sizeof(ret->oldest_name), "%s", PQgetvalue(result, 0, 2));
 	} else {
-		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "it does not answer");
+		postgres_put_error(error, result);
 	}
 	PQclear(result);
 	return is_read;

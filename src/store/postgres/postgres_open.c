@@ -121,7 +121,7 @@ static bool has_schema(const struct postgres_conn *c, struct buf *error)
 	bool is_there = false;
 
 	if (PQstatus(db) != CONNECTION_OK)
-		buf_printf(error, "PostgreSQL cannot be reached: %s", PQerrorMessage(db));
+		buf_printf(error, "PostgreSQL cannot be reached: %s", postgres_words(PQerrorMessage(db)).text);
 	else if (!c->base.is_reader)
 		is_there = postgres_schema_migrate(db, error);
 	else if (!postgres_schema_read(db, &version, error))

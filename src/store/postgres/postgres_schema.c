@@ -190,7 +190,7 @@ static bool run(PGconn *db, const char *sql, struct buf *error)
 	bool is_done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 
 	if (!is_done)
-		buf_printf(error, "PostgreSQL: %s", PQresultErrorMessage(result));
+		postgres_put_error(error, result);
 	PQclear(result);
 	return is_done;
 }
@@ -203,7 +203,7 @@ static int read_number(PGconn *db, const char *sql, bool *ret_ok, struct buf *er
 
 	*ret_ok = PQresultStatus(result) == PGRES_TUPLES_OK;
 	if (!*ret_ok)
-		buf_printf(error, "PostgreSQL: %s", PQresultErrorMessage(result));
+		postgres_put_error(error, result);
 	else if (PQntuples(result) == 1 && !PQgetisnull(result, 0, 0))
 		number = atoi(PQgetvalue(result, 0, 0));
 	PQclear(result);
@@ -231,7 +231,7 @@ bool postgres_schema_allows(PGconn *db, struct buf *error)
 	bool is_allowed = is_read && atoi(PQgetvalue(result, 0, 1)) <= POSTGRES_SCHEMA_NOW;
 
 	if (!is_read)
-		buf_printf(error, "PostgreSQL: %s", PQresultErrorMessage(result));
+		postgres_put_error(error, result);
 	else if (!is_allowed)
 		buf_printf(error, "the database (schema %s) is for servers of version %s or later; this is %s, which "
 			   "knows schemas up to %d: install a newer one", PQgetvalue(result, 0, 0),

@@ -24,6 +24,29 @@ static const char session_sql[] =
 	"SELECT set_config('default_toast_compression', 'lz4', false) FROM pg_settings "
 	"WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)";
 
+struct postgres_words postgres_words(const char *words)
+{
+	struct postgres_words line;
+	size_t n = 0;
+
+	for (; *words && n + 2 < sizeof(line.text); words++) {
+		bool is_space = *words == ' ' || *words == '\n' || *words == '\t' || *words == '\r';
+
+		if (!is_space && n > 0 && words[-1] <= ' ')
+			line.text[n++] = ' ';
+		if (!is_space)
+			line.text[n++] = *words;
+	}
+	line.text[n] = '\0';
+	return line;
+}
+
+void postgres_put_error(struct buf *error, const PGresult *result)
+{
+	buf_printf(error, "PostgreSQL: %s",
+		   result ? postgres_words(PQresultErrorMessage(result)).text : "it does not answer");
+}
+
 static void ignore_notice(void *arg, const PGresult *result)
 {
 	(void)arg;
@@ -105,7 +128,7 @@ static bool set_up(PGconn *db, struct buf *error)
 	bool is_done = postgres_is_good(result);
 
 	if (!is_done)
-		buf_printf(error, "PostgreSQL: %s", result ? PQresultErrorMessage(result) : "no answer");
+		postgres_put_error(error, result);
 	PQclear(result);
 	return is_done;
 }
@@ -117,7 +140,7 @@ struct postgres_session *postgres_session_open(const char *url, struct buf *erro
 	s->db = postgres_dial(url);
 	PQsetNoticeReceiver(s->db, note_warning, s);
 	if (PQstatus(s->db) != CONNECTION_OK)
-		buf_printf(error, "PostgreSQL cannot be reached: %s", PQerrorMessage(s->db));
+		buf_printf(error, "PostgreSQL cannot be reached: %s", postgres_words(PQerrorMessage(s->db)).text);
 	else if (PQsetnonblocking(s->db, 1) == 0 && set_up(s->db, error))
 		return s;
 	postgres_session_close(s);

@@ -32,6 +32,15 @@ struct postgres_session {
 	size_t prepared_count;
 };
 
+/* What libpq says of an error, in one line: its own has several, with tabs. */
+struct postgres_words {
+	char text[1000];
+};
+struct postgres_words postgres_words(const char *words);
+
+/* Of a statement; NULL: it has no answer. */
+void postgres_put_error(struct buf *error, const PGresult *result);
+
 /* A connection to the server that takes writes, of those that the URL names. Returns owned (PQfinish), never NULL;
  * PQstatus says whether it is one. */
 PGconn *postgres_dial(const char *url);

@@ -34,7 +34,7 @@ bool postgres_statistics_make(PGconn *db, struct buf *error)
 	bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
 
 	if (!is_done)
-		buf_printf(error, "PostgreSQL: %s", PQresultErrorMessage(result));
+		postgres_put_error(error, result);
 	PQclear(result);
 	return is_done;
 }
