@@ -411,6 +411,8 @@ def test_below_the_floor_of_the_space_a_result_that_comes_later_is_named_and_not
     seen = desk.ok("POST", "/v1/agents/reviewer/receive", {"format": "both", "lease_s": 1})["handoffs"][0]
     assert seen["since"] == [news(low)] and "LATE" not in str(seen)
     assert f"New since this was packed: result {low['result_memory']} by worker, not included\n" in seen["prompt"]
+    given = desk.ok("POST", f"/v1/handoffs/{seen['id']}/need", {"lease": seen["lease"], "refs": [low["result_memory"]]})
+    assert "LATE" in str(given), "who asks for it gets it"
     desk.settle("release", seen)
     desk.ok("PUT", "/v1/space", {"trust_floor": "external"})
     assert "LATE" in desk.take("reviewer", format="prompt")["prompt"]
