@@ -32,7 +32,7 @@ static enum problem_code check_named(struct op *op, struct store_conn *c, const 
 	struct envelope e;
 	enum problem_code code;
 
-	if (op->access == NULL || (op->access->scopes & (ACCESS_READ | ACCESS_ADMIN)))
+	if (access_has(op->access, ACCESS_READ))
 		return P_OK;
 	code = unpack_find(c, op->space, envelope, NULL, op->arena, &row, &op->problem);
 	if (code == P_OK)
