@@ -97,10 +97,7 @@ enum problem_code translate_decode(struct call *call)
 /* Who may write and not read is not told what stands there: over every protocol, and when it asks again. */
 static const struct shown *shown_to(const struct call *call, const struct description *d)
 {
-	const struct access *access = call->op->access;
-	bool reads = access == NULL || (access->scopes & (ACCESS_READ | ACCESS_ADMIN));
-
-	return d->blind && !reads ? d->blind : call->shows;
+	return d->blind && !access_has(call->op->access, ACCESS_READ) ? d->blind : call->shows;
 }
 
 static void write_answer(struct call *call, const struct description *d, const struct answer *a)

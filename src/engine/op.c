@@ -505,11 +505,16 @@ static bool is_refused_at_once(struct op *op)
 	return op->claim.p == NULL;
 }
 
+static bool is_prepared(const struct op *op)
+{
+	return op->kind->prepare == NULL || (op->kind->prepares && !op->kind->prepares(op));
+}
+
 void engine_run(struct op *op)
 {
 	if (is_refused_at_once(op))
 		op->owner->finish(op);
-	else if (op->kind->run && op->kind->prepare == NULL)
+	else if (op->kind->run && is_prepared(op))
 		submit(op);
 	else
 		start_read(op);

@@ -53,6 +53,8 @@ struct op_kind {
 	enum problem_code (*read)(struct op *op, struct store_conn *c);
 	/* Optional, before run: what needs no transaction. Where it sets is_answered there is nothing to run. */
 	enum problem_code (*prepare)(struct op *op, struct store_conn *c);
+	/* Optional: has this one anything to prepare? Where most have not, the others go to the writer at once. */
+	bool (*prepares)(const struct op *op);
 	/* In a transaction. Sets all of its output anew, and touches nothing outside of the transaction. */
 	enum problem_code (*run)(struct op *op, struct store_conn *c);
 	/* Optional: on the writer's thread, after the commit of a run that had no problem. */

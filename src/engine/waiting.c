@@ -277,6 +277,7 @@ struct delivery waiting_delivery(struct op *op, struct store_conn *c)
 	d.actor = op->agent;
 	d.access_key = op_access_key(op);
 	d.only_of = access_party(op->access);
+	d.is_blind = !access_has(op->access, ACCESS_READ);
 	return d;
 }
 

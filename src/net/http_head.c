@@ -313,7 +313,7 @@ static bool is_single(struct str name)
 {
 	static const char *const singles[] = {
 		"host", "content-length", "content-type", "origin", "if-match", "authorization", "idempotency-key",
-		"transfer-encoding", "expect",
+		"transfer-encoding", "expect", "spine-agent", "spine-space", "spine-task", "spine-person",
 	};
 
 	for (size_t i = 0; i < sizeof(singles) / sizeof(singles[0]); i++)

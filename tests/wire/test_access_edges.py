@@ -133,6 +133,63 @@ def test_a_lease_of_another_agent_among_those_to_settle_is_refused_by_itself(key
     assert states[0] != "completed" and states[1] == "completed"
 
 
+def in_many_states(keyed, space):
+    """Handoffs of ann's to bob, whose envelopes name ms-1, with the leases that bob has or could have."""
+    def send():
+        body = {"envelope": {"target_agent": "bob", "task_summary": "work", "refs": ["ms-1"], "include_recent": 0}}
+        return keyed.ask("POST", "/v1/handoffs", body, keyed.key(space=space, agent="ann")).json["id"]
+
+    bob = keyed.key(space=space, agent="bob")
+    for _ in range(2):
+        assert keyed.ask("POST", "/v1/memories", {"content": "a memory"}, bob).status == 201
+    ids = [send() for _ in range(4)]
+    for verb in (None, "ack", "complete"):
+        work = receive(keyed, "bob", bob)[0]
+        if verb:
+            assert keyed.ask("POST", f"/v1/handoffs/{work['id']}/{verb}", {"lease": work["lease"]}, bob).status == 200
+    return [(one, f"{one}.{number}") for one in ids for number in (1, 2, 9)]
+
+
+THENS = [{"envelope": {"target_agent": "cid", "task_summary": "x"}}, {"envelope_id": "env-1"}, {"envelope_id": "env-77"},
+         {"envelope": {"target_agent": "cid", "task_summary": "x", "task": "task-1"}}]
+
+
+@pytest.mark.parametrize("scopes", [["receive"], ["read", "write", "receive"]], ids=str)
+def test_what_is_with_another_is_refused_before_anything_else_is_looked_at(keyed, scopes):
+    space = f"settle-{len(scopes)}"
+    leases = in_many_states(keyed, space)
+    key = keyed.key(space=space, agent="mal", scopes=scopes)
+    client = KeyedMcp(keyed, key, agent="mal", version=LEGACY)
+
+    def words(detail, handoff):
+        assert f'{handoff} is not with "mal"' in detail, detail
+
+    for handoff, lease in leases:
+        for refs in (["ms-1"], ["ms-2"], ["ms-777"], ["ms-1@7"]):
+            answer = keyed.refused(403, "forbidden", "POST", f"/v1/handoffs/{handoff}/need", {"lease": lease, "refs": refs}, key, field="id")
+            words(answer["detail"], handoff)
+        for then in THENS if "write" in scopes else []:
+            for verb in ("ack", "complete"):
+                body = {"lease": lease, "then": then}
+                words(keyed.refused(403, "forbidden", "POST", f"/v1/handoffs/{handoff}/{verb}", body, key, field="id")["detail"], handoff)
+                item = {"id": handoff, "verb": verb, **body}
+                (settled,) = keyed.ask("POST", "/v1/agents/mal/receive", {"settle": [item]}, key).json["settled"]
+                assert settled["problem"]["code"] == "forbidden", settled
+                words(settled["problem"]["detail"], handoff)
+            words(client.tool_error("handoff_settle", id=handoff, verb="complete", lease=lease, then=then), handoff)
+
+
+def test_a_lease_that_has_ended_opens_nothing(keyed):
+    """Whoever receives for no agent in particular may have any lease, and learns nothing of what goes with another."""
+    leases = in_many_states(keyed, "stale")
+    key = keyed.key(space="stale", scopes=["receive"])
+    for handoff, lease in leases:
+        if (handoff, lease[-2:]) in [("ho-1", ".1"), ("ho-2", ".1")]:
+            continue
+        told = {keyed.ask("POST", f"/v1/handoffs/{handoff}/need", {"lease": lease, "refs": [ref]}, key).data for ref in ("ms-1", "ms-2", "ms-777")}
+        assert len(told) == 1 and b"stale_lease" in told.pop(), (handoff, lease)
+
+
 # --- MCP ---
 
 

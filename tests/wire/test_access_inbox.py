@@ -272,6 +272,22 @@ def test_a_trace_tells_a_participant_of_its_own_handoffs(team):
     assert KeyedMcp(team.keyed, team.keys["mal"]).tool_error("handoff_trace", task="t").startswith("task_not_found")
 
 
+def test_what_is_stored_belongs_to_no_task_of_others(team):
+    """Spine-Task says what one works on. A task of others is as one that was never there."""
+    team.send("ann", "bob", SECRET, envelope={"task": "deal"})
+    for path, body in (("/v1/memories", {"content": "x"}), ("/v1/memories/batch", {"memories": [{"content": "x"}, {"content": "y", "task": "own"}]})):
+        def store(who, task):
+            return team.keyed.ask("POST", path, body, team.keys[who], {"Spine-Task": task})
+
+        hidden, missing = store("mal", "deal"), store("mal", "d999")
+        assert hidden.status == missing.status == 404 and hidden.json["field"] == "Spine-Task", hidden
+        assert hidden.data.replace(b"deal", b"d999") == missing.data
+        assert [store(who, "deal").status for who in ("ann", "bob", "lead", "admin")] == [201] * 4
+    assert team.keyed.ask("POST", "/v1/memories", {"content": "x", "task": "own"}, team.keys["mal"], {"Spine-Task": "deal"}).status == 201, \
+        "what the header is not used for it does not decide"
+    assert {row.get("task") for row in team.get("admin", "/v1/memories?agent=mal")["memories"]} == {"own"}
+
+
 # --- Ways to take part ---
 
 

@@ -171,6 +171,8 @@ class Delivery:
     replaces           the id of the parked handoff that this one is a smaller form of
     task, summary      the task that it is part of, and what is to be done; None in answers that do not tell it: `send`
                        tells the task, `handoff`, `parked` and `queue` both
+
+    A key without the scope read is told the ids, the state and times; names are empty then, and numbers 0.
     """
 
     id: str
@@ -227,12 +229,12 @@ class Delivery:
             envelope_id=raw["envelope_id"],
             state=raw["state"],
             from_agent=raw.get("from"),
-            to_agent=raw["to"],
-            target=raw.get("target") or raw["to"],
+            to_agent=raw.get("to", ""),
+            target=raw.get("target") or raw.get("to", ""),
             channel=raw.get("channel"),
-            priority=raw["priority"],
-            attempt=raw["attempt"],
-            max_attempts=raw["max_attempts"],
+            priority=raw.get("priority", 0),
+            attempt=raw.get("attempt", 0),
+            max_attempts=raw.get("max_attempts", 0),
             leases=raw.get("leases", 0),
             fallbacks=list(raw.get("fallbacks") or ()),
             receiver=raw.get("receiver"),

@@ -130,8 +130,10 @@ static void usual_priority(void *op)
 	((struct publish *)op)->order.priority = DELIVERY_PRIORITY;
 }
 
+static const struct shown published_blind[] = {{"channel", NULL}, {"handoffs", handoff_blind}, {0}};
+
 const struct description describe_publish = {
-	.id = "publish", .tag = "channels", .scope = SCOPE_WRITE, .tool = "channel_publish",
+	.id = "publish", .tag = "channels", .scope = SCOPE_WRITE, .tool = "channel_publish", .blind = published_blind,
 	.summary = "Hand an envelope to many agents: to all of them or to none",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY, .path = {&path_name}, .path_into = {INTO(struct publish, name)},
 	.body_into = INTO(struct publish, op), .defaults = usual_priority,

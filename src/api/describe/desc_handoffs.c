@@ -85,6 +85,11 @@ const struct shape shape_handoff = {
 	.size = sizeof(struct handoff_row), .warns = true,
 };
 
+const struct shown handoff_blind[] = {
+	{"id", NULL}, {"envelope_id", NULL}, {"state", NULL}, {"created_at", NULL}, {"changed_at", NULL},
+	{"acked_at", NULL}, {"due_at", NULL}, {"held_until", NULL}, {"not_before", NULL}, {0},
+};
+
 static void put_event_name(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
 	const struct event_row *event = from;
@@ -352,7 +357,7 @@ const struct description describe_send = {
 		"handoff_parked, 503 circuit_open, 503 draining; all but circuit_open name the handoff.",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY,
 	.body = {&shape_deliver}, .body_into = INTO(struct send, op), .defaults = no_priority, .which = how_sent,
-	.gives = give_sent,
+	.gives = give_sent, .blind = handoff_blind,
 	ANSWERS(ANSWER(200, "It was acked.", &sent, SENT), ANSWER(202, "It is under way.", &sent, SENT)),
 	REFUSES(P_ENVELOPE_NOT_FOUND, P_ENVELOPE_PRUNED, P_ACK_TIMEOUT, P_HANDOFF_PARKED, P_ALREADY_SENT,
 		P_CIRCUIT_OPEN, P_DRAINING,

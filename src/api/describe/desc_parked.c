@@ -55,7 +55,7 @@ static const struct shape shrunk = {.fields = shrunk_fields, .warns = true};
 	.from = FROM(struct decide, row)
 
 const struct description describe_park = {
-	.id = "park", .tag = "delivery", .scope = SCOPE_WRITE,
+	.id = "park", .tag = "delivery", .scope = SCOPE_WRITE, .blind = handoff_blind,
 	.summary = "Park an envelope for a person",
 	.takes = TAKES_AGENT | TAKES_KEY | TAKES_BODY, .path = {&path_envelope},
 	.body = {INPUT(FIELD_TEXT("reason", struct decide, why, 1, WHY_MAX, "What a person reads first.",
@@ -144,7 +144,7 @@ const struct description describe_discard = {
 };
 
 const struct description describe_cancel = {
-	.id = "cancel", .tag = "delivery", .scope = SCOPE_WRITE,
+	.id = "cancel", .tag = "delivery", .scope = SCOPE_WRITE, .blind = handoff_blind,
 	.summary = "Take back what is queued: nobody gets it any more",
 	.says = "Only what nobody has taken: queued, deferred or held. It ends as discarded.",
 	.takes = TAKES_AGENT | TAKES_BODY_MAYBE, .path = {&path_handoff},

@@ -219,11 +219,16 @@ static void put_result_memory(const struct field *f, const void *from, const voi
 static void put_then(const struct field *f, const void *from, const void *with, struct json_writer *w)
 {
 	const struct settling *s = from;
+	const struct call *call = with;
+	const void *only = w->only;
 
 	if (s->next.num == 0)
 		return;
 	json_key_str(w, f->name);
+	if (!access_has(call->op->access, ACCESS_READ))
+		w->only = handoff_blind;
 	shape_write_with(&shape_handoff_row, &s->next, with, w);
+	w->only = only;
 }
 
 static const struct field settled_fields[] = {

@@ -4,6 +4,7 @@
 
 #include "api/describe/describe.h"
 #include "api/describe/words.h"
+#include "api/describe/write.h"
 
 /* --- For writing tables --- */
 
@@ -67,6 +68,7 @@ extern const struct shape shape_scored;		/* what a search says of a memory: incl
 extern const struct shape shape_pack, shape_envelope_1_input, shape_envelope_2_input;
 #define ORIGIN_OR_NULL "'anyOf':[{'$ref':'#/components/schemas/Origin'},{'type':'null'}]"
 extern const struct shape shape_hop;		/* which envelope of a chain: included by others */
+extern const struct shown handoff_blind[];	/* of one that is sent: how it stands, and nothing that was said */
 extern const struct shape shape_handoff_row;	/* the same for what every handoff says */
 extern const struct shape shape_result;		/* the same for what came of it */
 extern const struct shape shape_settled;	/* what a settling answers, written from struct settling */

@@ -97,10 +97,25 @@ static bool is_open(const struct route *route)
 	return route && (route->describes == NULL || route->describes->scope == SCOPE_OPEN);
 }
 
+/* What only persons do is done on the server's own page, or by what is no page: a script of another origin is not the
+ * person whose key it was given. */
+static enum problem_code check_page(const struct api *api, const struct http_req *req, const struct description *d,
+				    struct problem *problem)
+{
+	struct str origin = http_req_header(req, "origin");
+
+	if (d == NULL || !(d->takes & TAKES_PERSON) || origin.p == NULL ||
+	    guard_is_own(api->guard, http_req_header(req, "host"), origin))
+		return P_OK;
+	return problem_set(problem, P_ORIGIN_NOT_ALLOWED, "Origin", "a page of another origin does not decide for a "
+			   "person; do this on the dashboard, or with spine waive");
+}
+
 enum problem_code entry_check(struct api *api, struct http_req *req, struct problem *problem)
 {
 	enum access_key_state state;
 	struct access *access = NULL;
+	enum problem_code code;
 	struct entry *entry;
 	const char *allow;
 
@@ -116,7 +131,8 @@ enum problem_code entry_check(struct api *api, struct http_req *req, struct prob
 		return P_OK;
 	if (state != ACCESS_KEY_VALID)
 		return refuse_entry(api, req, state, problem);
-	return entry->route ? scope_check(entry->route->describes, access, problem) : P_OK;
+	code = entry->route ? scope_check(entry->route->describes, access, problem) : P_OK;
+	return code == P_OK && entry->route ? check_page(api, req, entry->route->describes, problem) : code;
 }
 
 const struct entry *entry_of(struct api *api, struct http_req *req, struct problem *problem)

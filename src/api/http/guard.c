@@ -88,9 +88,15 @@ bool guard_is_own(const struct guard *guard, struct str host, struct str origin)
 	       str_ieq(str_sub(origin, scheme.n, origin.n), host);
 }
 
+/* A proxy may name any host of ours. Only one that the operator gave with http:// is one of plain HTTP then. */
 bool guard_is_https(const struct guard *guard, struct str host)
 {
-	return guard->is_tls || str_has_prefix(origin_of_host(guard->public_urls, host), STR("https://"));
+	struct str origin = origin_of_host(guard->public_urls, host), rest = guard->public_urls;
+	bool has_https = false;
+
+	while (rest.n > 0)
+		has_https |= str_has_prefix(str_trim(str_cut(&rest, ',')), STR("https://"));
+	return guard->is_tls || (has_https && !str_has_prefix(origin, STR("http://")));
 }
 
 /* Browsers write small letters, and no port that the scheme implies. */

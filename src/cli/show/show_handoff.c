@@ -27,6 +27,15 @@ static bool is_overcome(struct str state)
 	return str_is(state, "acked") || str_is(state, "completed");
 }
 
+/* A key that may not read is told neither names nor attempts. */
+static void put_attempt(const struct json *h, struct buf *text)
+{
+	if (json_get(h, "attempt"))
+		buf_printf(text, ", attempt %lld of %lld", (long long)ask_int(h, "attempt", 0),
+			   (long long)ask_int(h, "max_attempts", 0));
+	buf_puts(text, ")");
+}
+
 void show_handoff_line(const struct cli *cli, const struct json *h)
 {
 	struct str id = term_line(cli->arena, ask_str(h, "id")), state = ask_str(h, "state"), to = ask_str(h, "to");
@@ -35,14 +44,13 @@ void show_handoff_line(const struct cli *cli, const struct json *h)
 	buf_init(&text, LINE_MAX_BYTES);
 	buf_init(&out, 2 * (size_t)LINE_MAX_BYTES);
 	term_put_line(&text, state, SIZE_MAX);
-	buf_puts(&text, preposition(state));
+	buf_puts(&text, to.p ? preposition(state) : "");
 	show_fact(&text, " ", to);
 	if (!str_eq(to, ask_str(h, "target")))
 		show_fact(&text, " instead of ", ask_str(h, "target"));
 	show_fact(&text, " (", ask_str(h, "envelope_id"));
 	show_fact(&text, " from ", ask_str(h, "from"));
-	buf_printf(&text, ", attempt %lld of %lld)", (long long)ask_int(h, "attempt", 0),
-		   (long long)ask_int(h, "max_attempts", 0));
+	put_attempt(h, &text);
 	if (str_is(state, "queued")) {
 		show_fact(&text, ", not before ", ask_str(h, "not_before"));
 		show_fact(&text, ", held until ", ask_str(h, "held_until"));

@@ -31,9 +31,14 @@ unsigned access_scope_parse(struct str name)
 	return 0;
 }
 
+bool access_has(const struct access *a, unsigned scope)
+{
+	return a == NULL || (a->scopes & (scope | ACCESS_ADMIN));
+}
+
 enum problem_code access_check_scope(const struct access *a, unsigned scope, struct problem *problem)
 {
-	if (a == NULL || scope == 0 || (a->scopes & (scope | ACCESS_ADMIN)))
+	if (scope == 0 || access_has(a, scope))
 		return P_OK;
 	return problem_set(problem, P_FORBIDDEN, "Authorization", "key-%llu lacks the scope %s, which this needs; use "
 			   "a key that has it (spine key create --scope %s)", (unsigned long long)a->key,

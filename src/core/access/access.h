@@ -35,6 +35,8 @@ struct access {
 
 /* Each fills in the problem, P_FORBIDDEN with what is missing, where it says no. */
 
+/* Has it that scope? */
+bool access_has(const struct access *a, unsigned scope);
 /* May it do what needs that one scope? 0: what any key may. */
 enum problem_code access_check_scope(const struct access *a, unsigned scope, struct problem *problem);
 /* May it ask about that space? The answer is the same whether there is such a space or not. */

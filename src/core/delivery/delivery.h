@@ -72,6 +72,7 @@ struct delivery {
 	uint64_t access_key;			/* the key that let them in; 0: none did */
 	struct str only_of;			/* of what was sent before, sending changes what this agent has sent;
 						 * p == NULL: all */
+	bool is_blind;				/* who asked may not read: delivery_withhold */
 	/* Optional: told of every handoff that was written, as it is now, and of the state that it was in before;
 	 * HANDOFF_STATES: it is new, or new to its channel. */
 	void (*changed)(void *ctx, const struct handoff_row *h, enum handoff_state before);
@@ -112,6 +113,9 @@ enum problem_code delivery_send(struct delivery *d, const struct delivery_order 
 
 /* Was it sent by somebody whose handoffs it does not change? */
 bool delivery_is_anothers(const struct delivery *d, const struct handoff_row *h);
+/* Takes off what others have said of it, where who sends it again may not read, or has not sent it. Of rows that sending
+ * gives that is done; for those that are read behind it, before they are shown. */
+void delivery_withhold(const struct delivery *d, struct handoff_row *h);
 
 /* The same in two steps, for a caller that has something to write between them: what the plan refuses has changed
  * nothing, and what it allows for an envelope that is new is not refused any more. */

@@ -58,6 +58,17 @@ static enum problem_code revive(struct delivery *d, const struct delivery_order 
 	return code == P_OK ? delivery_tell(d, h, EVENT_QUEUED, STR("sent again"), problem) : code;
 }
 
+bool delivery_is_anothers(const struct delivery *d, const struct handoff_row *h)
+{
+	return d->only_of.p && (h->from.p == NULL || !str_eq(h->from, d->only_of));
+}
+
+void delivery_withhold(const struct delivery *d, struct handoff_row *h)
+{
+	if (d->is_blind || delivery_is_anothers(d, h))
+		h->reason = h->progress = h->receiver = STR_NULL;
+}
+
 /* Parked or discarded: it is not the sender's any more. */
 static enum problem_code refuse_ended(const struct handoff_row *h, struct problem *problem)
 {
@@ -66,8 +77,8 @@ static enum problem_code refuse_ended(const struct handoff_row *h, struct proble
 				      : "it does not come back: send another agent the envelope, or pack a new one";
 	int reason = h->reason.p ? (int)(h->reason.n < 300 ? h->reason.n : 300) : 0;
 
-	problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s (%.*s); %s", (unsigned long long)h->num,
-		    handoff_state_name(h->state), reason, h->reason.p, way_out);
+	problem_set(problem, P_HANDOFF_PARKED, NULL, "ho-%llu was %s%s%.*s%s; %s", (unsigned long long)h->num,
+		    handoff_state_name(h->state), reason ? " (" : "", reason, h->reason.p, reason ? ")" : "", way_out);
 	problem->handoff = h->num;
 	problem->remedies = delivery_remedies(h->state);
 	return problem->code;
@@ -124,11 +135,6 @@ static enum problem_code reschedule(struct delivery *d, const struct delivery_or
 	if (code == P_OK)
 		code = defer(d, o->not_before_ms, h, problem);
 	return code == P_OK ? delivery_tell(d, h, EVENT_RESCHEDULED, STR_NULL, problem) : code;
-}
-
-bool delivery_is_anothers(const struct delivery *d, const struct handoff_row *h)
-{
-	return d->only_of.p && (h->from.p == NULL || !str_eq(h->from, d->only_of));
 }
 
 /* Whoever may read the envelope can send it. That is no say over what others have sent of it. */
@@ -348,6 +354,8 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
 
 	if (!plan->is_again)
 		return send_new(d, plan, ret, problem);
+	if (h.state == HANDOFF_PARKED || h.state == HANDOFF_DISCARDED)
+		delivery_withhold(d, &h);
 	if (delivery_is_anothers(d, &h)) {
 		code = leave(&h, problem);
 	} else {
@@ -357,9 +365,11 @@ enum problem_code delivery_carry_out(struct delivery *d, const struct delivery_p
 	}
 	if (code == P_OK)
 		code = delivery_look(d->conn, d->now_ms, d->arena, &h, problem);
-	if (code == P_OK)
-		*ret = h;
-	return code;
+	if (code != P_OK)
+		return code;
+	delivery_withhold(d, &h);
+	*ret = h;
+	return P_OK;
 }
 
 enum problem_code delivery_send(struct delivery *d, const struct delivery_order *order, struct handoff_row *ret,

@@ -293,6 +293,14 @@ enum problem_code party_check_task(struct op *op, struct store_conn *c, struct s
 	return code == P_OK && !takes_part ? task_unknown(op, task) : code;
 }
 
+enum problem_code party_check_task_of_caller(struct op *op, struct store_conn *c)
+{
+	bool takes_part;
+	enum problem_code code = check_part(op, c, op->task, &takes_part);
+
+	return code == P_OK && !takes_part ? task_of_caller_unknown(op) : code;
+}
+
 enum problem_code party_check_joins(struct op *op, struct store_conn *c, struct str task)
 {
 	bool takes_part;

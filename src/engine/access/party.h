@@ -40,6 +40,8 @@ enum store_status party_takes_part(struct party *p, struct op *op, struct str ta
  * reads it says so. */
 enum problem_code party_check_envelope(struct op *op, struct store_conn *c, uint64_t num, const char *field);
 enum problem_code party_check_task(struct op *op, struct store_conn *c, struct str task);
+/* The same of the task that whoever stores something says to work on. */
+enum problem_code party_check_task_of_caller(struct op *op, struct store_conn *c);
 /* To pack in a task of others is P_FORBIDDEN: that it is there cannot be hidden from who chooses a name. */
 enum problem_code party_check_joins(struct op *op, struct store_conn *c, struct str task);
 /* Has it packed the envelope, or published it to the channel? */

@@ -32,7 +32,7 @@ static enum problem_code check_named(struct op *op, struct store_conn *c, const 
 	struct envelope e;
 	enum problem_code code;
 
-	if (op->access == NULL || (op->access->scopes & (ACCESS_READ | ACCESS_ADMIN)))
+	if (access_has(op->access, ACCESS_READ))
 		return P_OK;
 	code = unpack_find(c, op->space, envelope, NULL, op->arena, &row, &op->problem);
 	if (code == P_OK)
@@ -52,17 +52,19 @@ static enum problem_code check_named(struct op *op, struct store_conn *c, const 
 static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct need *n = (struct need *)op;
+	const struct settling *s = &n->settle.one;
 	struct handoff_row row;
-	enum store_status status = op->space ? store_handoff_get(c, op->space, n->settle.one.num, op->arena, &row)
-					     : STORE_NOT_FOUND;
-	enum problem_code code = status == STORE_OK ? check_named(op, c, n, row.envelope) : P_OK;
+	enum problem_code code = settle_check_own(op, c, s->num);
+	enum store_status status = code == P_OK && op->space ? store_handoff_get(c, op->space, s->num, op->arena, &row)
+							     : STORE_NOT_FOUND;
 
+	/* That there is no such handoff, or that the lease is another's, is for the run to say. */
+	if (status != STORE_OK || !delivery_is_due_settle(&row, &s->answer))
+		return code == P_OK && status != STORE_NOT_FOUND ? op_stored(op, status) : code;
+	code = check_named(op, c, n, row.envelope);
 	if (code == P_OK)
 		code = memory_lookup_all(op, c, n->ids, n->count, &n->lookup);
-	/* That there is no such handoff is for the run to say. */
-	if (code != P_OK || n->lookup.found_count == 0 || status == STORE_NOT_FOUND)
-		return code;
-	return status == STORE_OK ? memory_lookup_guard(op, c, row.envelope, &n->lookup) : op_stored(op, status);
+	return code == P_OK && n->lookup.found_count ? memory_lookup_guard(op, c, row.envelope, &n->lookup) : code;
 }
 
 /* The lease is looked at first and lives on; then the memories that the receiver opens this way are noted. */

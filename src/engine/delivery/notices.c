@@ -9,7 +9,8 @@ enum problem_code notices_take(struct op *op, struct store_conn *c, struct notic
 	enum store_status status = STORE_OK;
 
 	*ret = (struct notices){0};
-	if (op->agent.p == NULL || op->space == 0)
+	/* They are told once, so not to who may not read them. */
+	if (op->agent.p == NULL || op->space == 0 || !access_has(op->access, ACCESS_READ))
 		return P_OK;
 	status = store_handoffs(c, &filter, 0, NOTICES_MAX, op->arena, rows, &ret->count);
 	for (size_t i = 0; status == STORE_OK && i < ret->count; i++) {

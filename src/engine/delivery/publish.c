@@ -127,6 +127,7 @@ static enum problem_code publish_to(struct op *op, struct store_conn *c, struct 
 	status = store_agent_id(c, op->space, name, false, op->now_ms, &agent);
 	if (status == STORE_OK)
 		status = store_handoff_find(c, op->space, p->order.envelope, agent, op->arena, row);
+	delivery_withhold(d, row);
 	return op_stored(op, status);
 }
 
@@ -153,6 +154,7 @@ static enum problem_code publish_to_all(struct op *op, struct store_conn *c, str
 static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct publish *p = (struct publish *)op;
+	struct delivery d = waiting_delivery(op, c);
 	enum store_status status = store_savepoint(c);
 	enum problem_code code = status == STORE_OK ? channel_make(op, c, p->name, &p->channel)
 						    : problem_of_store(&op->problem, status);
@@ -163,6 +165,8 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 				      &p->count);
 		code = status == STORE_OK ? P_OK : problem_of_store(&op->problem, status);
 	}
+	for (size_t i = 0; i < p->count; i++)
+		delivery_withhold(&d, &p->rows[i]);
 	if (code == P_OK && p->count == 0)
 		code = publish_to_all(op, c, p);
 	if (problem_store_status(code) != STORE_OK)

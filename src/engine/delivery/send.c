@@ -83,6 +83,15 @@ static enum problem_code go_on(struct op *op, struct store_conn *c, struct send 
 	return code;
 }
 
+/* Whom an envelope is for is read, too. */
+static void warn_of_receiver(struct op *op, struct store_conn *c, const struct send *s, const struct envelope *e)
+{
+	if (s->given_to.p == NULL && !access_has(op->access, ACCESS_READ))
+		return;
+	over_budget_warn(op, c, e, "to", &s->order.to, 1);
+	unknown_agent_warn(op, c, "to", s->order.to);
+}
+
 static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct send *s = (struct send *)op;
@@ -99,8 +108,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		code = send_find_envelope(op, c, &s->order, &e);
 		if (code == P_OK) {
 			s->task = e.task;
-			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
-			unknown_agent_warn(op, c, "to", s->order.to);
+			warn_of_receiver(op, c, s, &e);
 			code = redact_check_sent(&e, s->order.to, "to", op->arena, &op->problem);
 		}
 	}
@@ -137,13 +145,14 @@ static enum problem_code tell_sender(struct op *op, const struct handoff_row *h)
 				    STR_ARG(h->agent_name));
 		break;
 	case HANDOFF_EXPIRED:
-		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time (%.*s); deliver again for the next "
-			    "attempt, or park the envelope", STR_ARG(h->agent_name), reason, h->reason.p);
+		problem_set(p, P_ACK_TIMEOUT, NULL, "%.*s did not ack in time%s%.*s%s; deliver again for the next "
+			    "attempt, or park the envelope", STR_ARG(h->agent_name), reason ? " (" : "", reason,
+			    h->reason.p, reason ? ")" : "");
 		break;
 	case HANDOFF_PARKED:
 	case HANDOFF_DISCARDED:
-		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s: %.*s", (unsigned long long)h->num,
-			    handoff_state_name(h->state), reason, h->reason.p);
+		problem_set(p, P_HANDOFF_PARKED, NULL, "ho-%llu was %s%s%.*s", (unsigned long long)h->num,
+			    handoff_state_name(h->state), reason ? ": " : "", reason, h->reason.p);
 		p->remedies = delivery_remedies(h->state);
 		break;
 	default:
@@ -229,12 +238,14 @@ static enum problem_code send_first(struct op *op, struct store_conn *c, struct 
 static enum problem_code run(struct op *op, struct store_conn *c)
 {
 	struct send *s = (struct send *)op;
+	struct delivery d = waiting_delivery(op, c);
 	enum problem_code code = op->wait.is_again ? P_OK : send_first(op, c, s);
 
 	if (code == P_OK && op->wait.is_again) {
 		enum store_status status = store_handoff_get(c, op->space, s->row.num, op->arena, &s->row);
 
 		code = status == STORE_OK ? P_OK : problem_of_store(&op->problem, status);
+		delivery_withhold(&d, &s->row);
 	}
 	if (code == P_OK && s->order.wait_ms)
 		code = tell_sender(op, &s->row);

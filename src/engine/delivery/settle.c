@@ -10,6 +10,27 @@
 
 #include <string.h>
 
+/* --- Whose it is --- */
+
+enum problem_code settle_check_own(struct op *op, struct store_conn *c, uint64_t num)
+{
+	struct handoff_row h;
+	enum store_status status;
+	enum problem_code code;
+
+	if (op->access == NULL || op->access->agent.p == NULL || op->space == 0)
+		return P_OK;
+	status = store_handoff_get(c, op->space, num, op->arena, &h);
+	if (status == STORE_NOT_FOUND)
+		return P_OK;	/* that is for delivery to say */
+	if (status != STORE_OK)
+		return op_stored(op, status);
+	code = access_check_handoff(op->access, num, h.agent_name, &op->problem);
+	if (code != P_OK)
+		op->problem.handoff = num;
+	return code;
+}
+
 /* --- Preparing --- */
 
 /* Once, however often the run begins anew. */
@@ -105,9 +126,11 @@ static enum problem_code guard_answer(struct op *op, struct store_conn *c, struc
 /* What becomes of the result depends on the envelope, which does not change: it is read here, and not by the writer. */
 enum problem_code settle_prepare(struct op *op, struct store_conn *c, struct settling *s)
 {
-	enum problem_code code = guard_answer(op, c, s);
+	enum problem_code code = settle_check_own(op, c, s->num);
 
 	s->answer.memory = NULL;
+	if (code == P_OK)
+		code = guard_answer(op, c, s);
 	if (code == P_OK && s->result)
 		code = result_prepare(c, op->space, s->num, s->result, op->arena, &s->answer, &op->problem);
 	if (code == P_OK && s->answer.memory) {
@@ -206,26 +229,6 @@ static enum problem_code settle_and_hand_on(struct op *op, struct store_conn *c,
 	return code;
 }
 
-/* Leases can be guessed. The key of an agent settles what that agent has, and nothing else. */
-static enum problem_code is_own(struct op *op, struct store_conn *c, uint64_t num)
-{
-	struct handoff_row h;
-	enum store_status status;
-	enum problem_code code;
-
-	if (op->access == NULL || op->access->agent.p == NULL || op->space == 0)
-		return P_OK;
-	status = store_handoff_get(c, op->space, num, op->arena, &h);
-	if (status == STORE_NOT_FOUND)
-		return P_OK;	/* that is for delivery to say */
-	if (status != STORE_OK)
-		return op_stored(op, status);
-	code = access_check_handoff(op->access, num, h.agent_name, &op->problem);
-	if (code != P_OK)
-		op->problem.handoff = num;
-	return code;
-}
-
 enum problem_code settle_run(struct op *op, struct store_conn *c, struct settling *s)
 {
 	struct handoff_row before;
@@ -236,7 +239,7 @@ enum problem_code settle_run(struct op *op, struct store_conn *c, struct settlin
 		op->problem = s->refusal;
 		return op->problem.code;
 	}
-	code = is_own(op, c, s->num);
+	code = settle_check_own(op, c, s->num);
 	if (code != P_OK)
 		return code;
 	if (s->then && op->space && store_handoff_get(c, op->space, s->num, op->arena, &before) == STORE_OK &&

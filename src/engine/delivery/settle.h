@@ -32,6 +32,10 @@ struct settle {
 
 extern const struct op_kind settle_kind;
 
+/* Leases can be guessed. The key of an agent settles what that agent has, and nothing else: asked before anything about
+ * the handoff is looked at, so that the refusal tells nothing of it, and again in run. What is not there is P_OK. */
+enum problem_code settle_check_own(struct op *op, struct store_conn *c, uint64_t num);
+
 /* For others that settle within their own operation. The first is for prepare. In run, settle_may_run comes first for
  * each of them: where what was prepared does not hold any more it sets op->prepares_again, and nothing is to be
  * written. */

@@ -8,6 +8,12 @@ enum problem_code task_unknown(struct op *op, struct str task)
 			   (int)(task.n < 128 ? task.n : 128), task.p);
 }
 
+enum problem_code task_of_caller_unknown(struct op *op)
+{
+	return problem_set(&op->problem, P_TASK_NOT_FOUND, "Spine-Task", "there is no task \"%.*s\" in this space; "
+			   "nothing was stored", STR_ARG(op->task));
+}
+
 enum problem_code task_check(struct op *op, struct store_conn *c)
 {
 	enum store_status status;
@@ -16,8 +22,7 @@ enum problem_code task_check(struct op *op, struct store_conn *c)
 		return P_OK;
 	status = store_task_find(c, op->space, op->task);
 	if (status == STORE_NOT_FOUND)
-		return problem_set(&op->problem, P_TASK_NOT_FOUND, "Spine-Task",
-				   "there is no task \"%.*s\" in this space; nothing was stored", STR_ARG(op->task));
+		return task_of_caller_unknown(op);
 	return op_stored(op, status);
 }
 

@@ -13,6 +13,8 @@ enum {
 
 /* There is no such task: sets the problem, and returns its code. */
 enum problem_code task_unknown(struct op *op, struct str task);
+/* The same of the one that whoever asks works on. */
+enum problem_code task_of_caller_unknown(struct op *op);
 /* The task that what is stored gets from whoever asks must be there; one that a memory names itself may be any. */
 enum problem_code task_check(struct op *op, struct store_conn *c);
 /* A page of its envelopes; rows has room for one more than its size. Where they are large the page ends earlier. */

@@ -1,6 +1,7 @@
 #include "engine/memory/memory_store.h"
 
 #include "core/watch/event.h"
+#include "engine/access/party.h"
 #include "engine/engine.h"
 #include "engine/envelope/task.h"
 #include "engine/memory/origin.h"
@@ -23,6 +24,22 @@ static void fill_in(struct op *op, struct memory_draft *d)
 		d->task = op->task;
 		op->uses_task = true;
 	}
+}
+
+/* Whether the agent of a key takes part in a task may take long to find out, so it is not for the writer. That the
+ * task is there at all is asked in the run. */
+static bool asks_for_part(const struct op *op)
+{
+	return op->task.p && access_party(op->access).p;
+}
+
+static enum problem_code check_part(struct op *op, struct store_conn *c, const struct memory_draft *drafts, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && (drafts[i].has & MEMORY_HAS_TASK))
+		i++;
+	return i < count ? party_check_task_of_caller(op, c) : P_OK;
 }
 
 /* The memory that m takes the place of has an event of its own: it is changed, too. */
@@ -50,6 +67,11 @@ static void index_made(struct op *op, const struct memory *m)
 }
 
 /* --- One --- */
+
+static enum problem_code prepare_store(struct op *op, struct store_conn *c)
+{
+	return check_part(op, c, &((struct memory_store *)op)->draft, 1);
+}
 
 static enum problem_code run_store(struct op *op, struct store_conn *c)
 {
@@ -109,6 +131,13 @@ static enum problem_code tell_batch(struct op *op, struct store_conn *c, const s
 	return code;
 }
 
+static enum problem_code prepare_batch(struct op *op, struct store_conn *c)
+{
+	const struct memory_batch *b = (const struct memory_batch *)op;
+
+	return check_part(op, c, b->drafts, b->count);
+}
+
 static enum problem_code run_batch(struct op *op, struct store_conn *c)
 {
 	struct memory_batch *b = (struct memory_batch *)op;
@@ -144,10 +173,10 @@ static void done_batch(struct op *op)
 const struct op_kind memory_store_kind = {
 	.name = "memory_store", .size = sizeof(struct memory_store),
 	.flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
-	.run = run_store, .done = done_store,
+	.prepare = prepare_store, .prepares = asks_for_part, .run = run_store, .done = done_store,
 };
 const struct op_kind memory_batch_kind = {
 	.name = "memory_batch", .size = sizeof(struct memory_batch),
 	.flags = OP_CREATES | OP_ADDS_MEMORIES | OP_ADDS_BYTES,
-	.run = run_batch, .done = done_batch,
+	.prepare = prepare_batch, .prepares = asks_for_part, .run = run_batch, .done = done_batch,
 };
