@@ -1,6 +1,7 @@
 #include "core/memory/memory.h"
 
 #include "codec/sha256.h"
+#include "core/memory/memory_keys.h"
 #include "core/watch/event.h"
 
 #include <stdio.h>
@@ -410,12 +411,13 @@ static enum store_status unname(struct store_conn *c, const int64_t *times, size
 	return status;
 }
 
-/* Forgets it with its authors, a page of versions after the other. */
+/* Forgets it with its authors, a page of versions after the other. The numbers of their keys stay. */
 static enum store_status forget(struct store_conn *c, const struct memory *m, int64_t now_ms, struct arena *arena)
 {
 	struct event_filter filter = event_filter_writing(m->space, m->num);
 	struct memory page[VERSIONS_PAGE];
 	struct arena texts;		/* of a page: all of them may be large */
+	struct memory_keys keys = {0};
 	int64_t *times = arena_calloc(arena, m->current_version, sizeof(*times));
 	enum store_status status = STORE_OK;
 	size_t count = 0, found = VERSIONS_PAGE;
@@ -427,11 +429,14 @@ static enum store_status forget(struct store_conn *c, const struct memory *m, in
 		for (size_t i = 0; status == STORE_OK && i < found && count < m->current_version; i++) {
 			times[count++] = page[i].updated_at_ms;
 			below = page[i].version;
+			memory_keys_add(&keys, memory_keys_origin(page[i].origin, &texts), below, arena);
 		}
 		arena_release(&texts);
 	}
 	if (status == STORE_OK)
 		status = store_memory_forget(c, m->space, m->num, now_ms);
+	if (status == STORE_OK && keys.count)
+		status = store_memory_set_keys(c, m->space, m->num, memory_keys_text(&keys, arena));
 	return status == STORE_OK ? unname(c, times, count, &filter) : status;
 }
 
