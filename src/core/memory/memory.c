@@ -2,6 +2,7 @@
 
 #include "codec/sha256.h"
 #include "core/memory/memory_keys.h"
+#include "core/memory/memory_signing.h"
 #include "core/watch/event.h"
 
 #include <stdio.h>
@@ -293,34 +294,11 @@ static enum problem_code open_for_change(struct store_conn *c, int64_t space, ui
 	return code;
 }
 
-/* Two optional texts say the same. */
-static bool same_text(struct str a, struct str b)
-{
-	return (a.p == NULL) == (b.p == NULL) && str_eq(a, b);
-}
-
-static bool same_version(const struct memory *a, const struct memory *b)
-{
-	return same_text(a->content, b->content) && same_text(a->summary, b->summary) && same_text(a->kind, b->kind) &&
-	       same_text(a->tags, b->tags) && same_text(a->agent, b->agent) && same_text(a->task, b->task) &&
-	       same_text(a->metadata, b->metadata) && a->importance == b->importance && a->trust == b->trust &&
-	       a->expires_at_ms == b->expires_at_ms;
-}
-
-/* By who changes it. What says the same as before needs nobody to sign it. */
-static void sign(struct memory *m, const struct memory_draft *by)
-{
-	if (by->is_signed)
-		m->agent = by->agent;
-	if (m->trust < by->trust_max)
-		m->trust = by->trust_max;
-}
-
 /* Stores what differs between before and after, and makes *ret the memory as it then is. */
 static enum problem_code store_change(struct store_conn *c, const struct memory *before, struct memory *after,
 				      int64_t now_ms, struct memory *ret, bool *ret_changed, struct problem *problem)
 {
-	bool new_version = !same_version(before, after), new_pin = before->pinned != after->pinned;
+	bool new_version = !memory_is_same(before, after), new_pin = before->pinned != after->pinned;
 	enum store_status status = STORE_OK;
 
 	after->version = after->current_version = before->current_version;
@@ -359,8 +337,7 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 	after.origin = draft->origin;
 	said.trust_max = TRUST_SYSTEM;
 	apply_draft(&after, &said, now_ms);
-	if (!same_version(&before, &after))
-		sign(&after, draft);
+	memory_sign(&before, &after, draft);
 	if (draft->has & MEMORY_HAS_PINNED)
 		after.pinned = draft->pinned;
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
@@ -387,8 +364,7 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 	if (code != P_OK)
 		return code;
 	after.origin = by->origin;
-	if (!same_version(&before, &after))
-		sign(&after, by);
+	memory_sign(&before, &after, by);
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 

@@ -76,7 +76,7 @@ struct memory_draft {
 	uint64_t num_min;	/* without an id: the number is at least that */
 	bool is_promised;	/* the id is none that a caller chose: the space has given it before */
 	enum trust trust_max;	/* of whoever writes it: what it writes has no more */
-	bool is_signed;		/* agent, p == NULL too, is the author of a version that differs */
+	bool is_signed;		/* agent, p == NULL too, is the author of a version that says something else */
 };
 
 /* The memory that memory_create would make, without its number where it has none; borrows its text from the draft. */

@@ -70,13 +70,3 @@ bool memory_keys_next(struct str *text, struct memory_key *ret)
 	ret->version = (uint32_t)num;
 	return true;
 }
-
-uint32_t memory_keys_version(struct str text, uint64_t key)
-{
-	struct memory_key one;
-
-	while (memory_keys_next(&text, &one))
-		if (one.key == key)
-			return one.version;
-	return 0;
-}

@@ -29,7 +29,5 @@ void memory_keys_add(struct memory_keys *k, uint64_t key, uint32_t version, stru
 struct str memory_keys_text(const struct memory_keys *k, struct arena *arena);
 /* The first of the text, which is cut off it; false: there is none. */
 bool memory_keys_next(struct str *text, struct memory_key *ret);
-/* The newest version that was written with the key; 0: none was. */
-uint32_t memory_keys_version(struct str text, uint64_t key);
 
 #endif

@@ -14,7 +14,7 @@ static void tell(struct op *op, enum event_kind kind, struct str note)
 }
 
 /* With keys, who writes a version is its author, and answers for its trust: nobody puts words into another's mouth, not
- * even by naming nobody. */
+ * even by naming nobody. (What has no words in it needs no author: memory_signing.h.) */
 static void sign(const struct op *op, struct memory_draft *d)
 {
 	if (op->access == NULL)
