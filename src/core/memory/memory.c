@@ -50,11 +50,6 @@ const char *memory_trust_name(enum trust trust)
 	return trust_names[trust];
 }
 
-enum trust memory_trust_floor(enum trust number)
-{
-	return (int)number >= TRUST_SYSTEM && number <= TRUST_EXTERNAL ? number : TRUST_SYSTEM;
-}
-
 static bool find_name(const char *const names[4], struct str name, int *ret)
 {
 	for (int i = 0; i < 4; i++) {

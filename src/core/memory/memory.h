@@ -29,8 +29,6 @@ void memory_withhold(struct memory *m);
 const char *memory_state_name(enum memory_state state);
 const char *memory_importance_name(enum importance importance);
 const char *memory_trust_name(enum trust trust);
-/* The least trust that a store keeps as a number; of one that is none the strictest. */
-enum trust memory_trust_floor(enum trust number);
 bool memory_importance_parse(struct str name, enum importance *ret);
 bool memory_trust_parse(struct str name, enum trust *ret);
 

@@ -1,6 +1,7 @@
 #include "engine/envelope/pack.h"
 
 #include "codec/sha256.h"
+#include "core/access/space_policy.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/loop.h"
 #include "core/envelope/repack.h"
@@ -243,9 +244,11 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c, struct 
 	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
 	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
 
-	in->trust_floor = memory_trust_floor(row.trust_floor);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return op_stored(op, status);
+	in->trust_floor = row.trust_floor;
 	in->has_floor = in->trust_floor != TRUST_EXTERNAL;
-	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	return status == STORE_OK ? space_policy_check_floor(&row, &op->problem) : P_OK;
 }
 
 /* The key of an agent tells what that agent did. What others did stands in the envelope before, where it was told by

@@ -1,5 +1,6 @@
 #include "engine/memory/memory_search.h"
 
+#include "core/access/space_policy.h"
 #include "engine/engine.h"
 
 #include <math.h>
@@ -84,8 +85,10 @@ static enum problem_code read_floor(struct op *op, struct store_conn *c)
 	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
 	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_OK;
 
-	((struct memory_search *)op)->trust_floor = memory_trust_floor(row.trust_floor);
-	return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	if (status != STORE_OK && status != STORE_NOT_FOUND)
+		return op_stored(op, status);
+	((struct memory_search *)op)->trust_floor = row.trust_floor;
+	return status == STORE_OK ? space_policy_check_floor(&row, &op->problem) : P_OK;
 }
 
 /* A search ranks three times as many as its first page has, whatever page this is; each word of the query costs, and is
