@@ -1,6 +1,8 @@
 #include "admin/admin.h"
 
+#include "core/access/space_policy.h"
 #include "core/envelope/unpack.h"
+#include "core/guard/redact.h"
 #include "store/embedded.h"
 
 #include <dirent.h>
@@ -102,6 +104,30 @@ static bool check_envelopes(struct store_conn *c, const struct space_row *space,
 	return ok && num == 0;
 }
 
+static void tell_policy(const struct space_row *space, const char *setting, struct admin_check *k, struct buf *problems)
+{
+	k->problems++;
+	buf_printf(problems, "the space %.*s: what it has for %s cannot be read; set it again (spine space)\n",
+		   STR_ARG(space->name), setting);
+}
+
+/* What the space has decided about everything in it. */
+static void check_policy(struct store_conn *c, const struct space_row *space, struct admin_check *k,
+			 struct buf *problems, struct arena *arena)
+{
+	struct problem problem = {0};
+	struct str locked = STR_NULL;
+
+	if (space_policy_check_floor(space, &problem) != P_OK)
+		tell_policy(space, "trust_floor", k, problems);
+	if (space_policy_check_quota(space, &problem) != P_OK)
+		tell_policy(space, "its quotas", k, problems);
+	if ((int64_t)redact_policy_kept(space->guard) != space->guard)
+		tell_policy(space, "guard", k, problems);
+	if (store_space_locked(c, space->id, arena, &locked) == STORE_OK && !space_policy_locked_is_sound(locked))
+		tell_policy(space, "locked", k, problems);
+}
+
 static bool check_spaces(struct store_conn *c, struct admin_check *k, struct buf *problems, struct buf *error)
 {
 	struct space_row space;
@@ -124,6 +150,7 @@ static bool check_spaces(struct store_conn *c, struct admin_check *k, struct buf
 			buf_printf(error, "the store could not be read to its end: %s", store_error(c));
 		if (!ok || count == 0)
 			break;
+		check_policy(c, &space, k, problems, &arena);
 		ok = check_envelopes(c, &space, k, problems, error);
 		after = space.id;
 	}

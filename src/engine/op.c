@@ -27,10 +27,12 @@ void op_warn(struct op *op, const char *code, struct str field, struct str detai
 		op->warnings[op->warning_count++] = (struct op_warning){code, field, detail};
 }
 
-/* Told by the thread that has just met it: the connection says where. */
+/* Told by the thread that has just met it: the connection says where, or the problem what cannot be what it says. */
 static void note_damage(struct op *op, const struct store_conn *c)
 {
-	if (op->problem.code == P_STORE_DAMAGED && damage_note(op->engine->damage, store_error(c)))
+	const char *where = store_error(c)[0] ? store_error(c) : op->problem.detail;
+
+	if (op->problem.code == P_STORE_DAMAGED && damage_note(op->engine->damage, where))
 		watch_wake(op->engine->watch);
 }
 

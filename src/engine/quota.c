@@ -1,5 +1,6 @@
 #include "engine/quota_internal.h"
 
+#include "core/access/space_policy.h"
 #include "engine/engine.h"
 #include "engine/waiting.h"
 #include "engine/watch/watch.h"
@@ -42,6 +43,7 @@ static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_
 {
 	static const struct space_quota as_server = {QUOTA_AS_SERVER, QUOTA_AS_SERVER, QUOTA_AS_SERVER,
 						     QUOTA_AS_SERVER, QUOTA_AS_SERVER};
+	struct problem problem = {0};
 	struct space_row row;
 	enum store_status status;
 	const struct quota_entry *known;
@@ -64,6 +66,8 @@ static enum store_status limits_of(struct quota *q, struct store_conn *c, int64_
 	status = store_space_get(c, space, arena, &row);
 	if (status != STORE_OK)
 		return status == STORE_NOT_FOUND ? STORE_OK : status;
+	if (space_policy_check_quota(&row, &problem) != P_OK)
+		return STORE_DAMAGED;
 	put_limits(q, &row.quota, ret);
 	/* What the writing connection sees may not be committed yet. */
 	if (!store_is_reader(c))

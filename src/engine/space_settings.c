@@ -1,6 +1,7 @@
 #include "engine/space_settings.h"
 
 #include "codec/json_member.h"
+#include "core/access/space_policy.h"
 #include "core/delivery/keeping.h"
 #include "core/watch/event.h"
 #include "engine/engine.h"
@@ -23,7 +24,7 @@ static void show_space(struct space_settings *s, const struct space_row *row)
 	};
 	s->locked = (struct json){.type = JSON_ARRAY};
 	s->memories = row->memories;
-	s->trust_floor = memory_trust_floor(row->trust_floor);
+	s->trust_floor = row->trust_floor;
 	s->quota = row->quota;
 	s->handoffs_pruned = row->handoffs_pruned;
 }
@@ -56,6 +57,8 @@ static enum problem_code read_space(struct op *op, struct store_conn *c)
 
 	if (op->space)
 		status = store_space_get(c, op->space, op->arena, &row);
+	if (op->space && status == STORE_OK && space_policy_check(&row, &op->problem) != P_OK)
+		return op->problem.code;
 	show_space((struct space_settings *)op, &row);
 	if (op->space && status == STORE_OK)
 		status = read_locked((struct space_settings *)op, c);
@@ -121,10 +124,10 @@ static void set_quota(int64_t asked, int64_t *present)
 		*present = asked < 0 ? QUOTA_AS_SERVER : asked;
 }
 
-static enum store_status set_quotas(struct space_settings *s, struct store_conn *c, struct space_row *row)
+/* What is damaged is set anew by this alone: what stays must be what it can be. */
+static enum problem_code ask_policy(struct space_settings *s, struct space_row *row)
 {
 	const struct space_quota *asked = &s->asked_quota;
-	enum store_status status = STORE_OK;
 
 	set_quota(asked->memories, &row->quota.memories);
 	set_quota(asked->bytes, &row->quota.bytes);
@@ -133,8 +136,25 @@ static enum store_status set_quotas(struct space_settings *s, struct store_conn 
 	set_quota(asked->agents, &row->quota.agents);
 	if (s->asked_floor != SPACE_FLOOR_STAYS)
 		row->trust_floor = (enum trust)s->asked_floor;
-	status = store_space_set_quota(c, s->op.space, &row->quota);
+	return space_policy_check(row, &s->op.problem);
+}
+
+static enum store_status put_policy(struct space_settings *s, struct store_conn *c, const struct space_row *row)
+{
+	enum store_status status = store_space_set_quota(c, s->op.space, &row->quota);
+
 	return status == STORE_OK ? store_space_set_floor(c, s->op.space, row->trust_floor) : status;
+}
+
+/* What is damaged and stays is told before anything is written: a writer that meets damage knows less about it. */
+static enum problem_code look_at_space(struct op *op, struct store_conn *c)
+{
+	struct space_row row;
+	enum store_status status = op->space ? store_space_get(c, op->space, op->arena, &row) : STORE_NOT_FOUND;
+
+	if (status != STORE_OK)
+		return status == STORE_NOT_FOUND ? P_OK : op_stored(op, status);
+	return ask_policy((struct space_settings *)op, &row);
 }
 
 static enum problem_code set_space(struct op *op, struct store_conn *c)
@@ -149,6 +169,8 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 		code = check_quotas(s, &row.quota);
 	if (code == P_OK)
 		code = set_keeps(s, &row.keep);
+	if (code == P_OK)
+		code = ask_policy(s, &row);
 	if (code != P_OK)
 		return code;
 	if (guard != SPACE_GUARD_STAYS)
@@ -157,7 +179,7 @@ static enum problem_code set_space(struct op *op, struct store_conn *c)
 	if (status == STORE_OK)
 		status = store_space_set_keep(c, op->space, &row.keep);
 	if (status == STORE_OK)
-		status = set_quotas(s, c, &row);
+		status = put_policy(s, c, &row);
 	if (status == STORE_OK && s->asked_locked.type == JSON_ARRAY)
 		status = store_space_set_locked(c, op->space,
 						json_canonical(&s->asked_locked, LOCKED_BYTES_MAX, op->arena));
@@ -217,8 +239,8 @@ static enum problem_code list_spaces(struct op *op, struct store_conn *c)
 
 const struct op_kind space_get_kind = {.name = "space_get", .size = sizeof(struct space_settings), .read = read_space};
 const struct op_kind space_set_kind = {
-	.name = "space_set", .size = sizeof(struct space_settings), .flags = OP_CREATES, .run = set_space,
-	.done = done_set,
+	.name = "space_set", .size = sizeof(struct space_settings), .flags = OP_CREATES, .prepare = look_at_space,
+	.run = set_space, .done = done_set,
 };
 const struct op_kind space_list_kind = {
 	.name = "space_list", .size = sizeof(struct space_list), .flags = OP_NO_SPACE | OP_ASIDE,

@@ -27,6 +27,8 @@ struct memory {
 	uint64_t superseded_by;		/* 0: none */
 	int64_t forgotten_at_ms;	/* 0: it is not */
 	int64_t quarantined_at_ms;	/* 0: it is not */
+	struct str keys;		/* of one that is forgotten: the keys that wrote it, as
+					 * core/memory/memory_keys.h has them; p == NULL: none */
 
 	/* Of this version. */
 	uint32_t version;

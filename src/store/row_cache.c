@@ -33,10 +33,10 @@ struct key {
 };
 
 const struct row_shape row_memory = {
-	'm', false, sizeof(struct memory), 8,
+	'm', false, sizeof(struct memory), 9,
 	{offsetof(struct memory, content), offsetof(struct memory, summary), offsetof(struct memory, kind),
 	 offsetof(struct memory, tags), offsetof(struct memory, agent), offsetof(struct memory, task),
-	 offsetof(struct memory, metadata), offsetof(struct memory, origin)},
+	 offsetof(struct memory, metadata), offsetof(struct memory, origin), offsetof(struct memory, keys)},
 };
 const struct row_shape row_envelope = {
 	'e', true, sizeof(struct envelope_row), 2,

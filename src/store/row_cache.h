@@ -20,7 +20,7 @@ struct row_shape {
 	bool is_body;		/* large, and soon of no use any more */
 	size_t size;
 	size_t text_count;
-	size_t texts[8];	/* where in the struct */
+	size_t texts[9];	/* where in the struct */
 };
 
 /* Where the result of a handoff is. */

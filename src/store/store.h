@@ -156,6 +156,8 @@ enum store_status store_memories_quarantined(struct store_conn *c, int64_t space
  * times. Once it is committed no file of the store holds the content any more, or soon: while a reader is at work, some
  * later commit sees to it. */
 enum store_status store_memory_forget(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
+/* What stays of who wrote a memory that is forgotten; p == NULL: nothing. STORE_NOT_FOUND where none is forgotten. */
+enum store_status store_memory_set_keys(struct store_conn *c, int64_t space, uint64_t num, struct str keys);
 
 /* version 0 is the newest. A forgotten memory is found, with forgotten_at_ms set and without content. */
 enum store_status store_memory_get(struct store_conn *c, int64_t space, uint64_t num, uint32_t version,
@@ -167,6 +169,9 @@ enum store_status store_memory_versions(struct store_conn *c, int64_t space, uin
  * Short reads: a reader that goes through a whole space calls it again and again. */
 enum store_status store_memory_scan(struct store_conn *c, int64_t space, uint64_t after, size_t max,
 				    struct arena *arena, struct memory *ret, size_t *ret_count);
+/* The same, and among them those that are forgotten and have keys. */
+enum store_status store_memories_traced(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+					struct arena *arena, struct memory *ret, size_t *ret_count);
 
 /* --- Envelopes --- */
 
@@ -371,7 +376,7 @@ enum store_status store_event_page(struct store_conn *c, const struct event_filt
 				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				   size_t *ret_count);
 /* Those with ids above after, up to until, that the filter's space, kinds, memory and range_kinds name lose their
- * actor: that memory is forgotten. Nothing else of an event ever changes. */
+ * actor: that memory is forgotten. Nothing else of an event ever changes, its key neither. */
 enum store_status store_events_unname(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				      int64_t until);
 /* How many events tell of a handoff. */

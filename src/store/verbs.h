@@ -72,6 +72,8 @@
 	  struct memory *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
 	X(WRITE, enum store_status, memory_forget, \
 	  (struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms), (c, space, num, now_ms)) \
+	X(WRITE, enum store_status, memory_set_keys, \
+	  (struct store_conn *c, int64_t space, uint64_t num, struct str keys), (c, space, num, keys)) \
 	X(READ, enum store_status, memory_get, \
 	  (struct store_conn *c, int64_t space, uint64_t num, uint32_t version, struct arena *arena, \
 	  struct memory *ret), (c, space, num, version, arena, ret)) \
@@ -79,6 +81,9 @@
 	  (struct store_conn *c, int64_t space, uint64_t num, uint32_t below, size_t max, struct arena *arena, \
 	  struct memory *ret, size_t *ret_count), (c, space, num, below, max, arena, ret, ret_count)) \
 	X(READ, enum store_status, memory_scan, \
+	  (struct store_conn *c, int64_t space, uint64_t after, size_t max, struct arena *arena, \
+	  struct memory *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
+	X(READ, enum store_status, memories_traced, \
 	  (struct store_conn *c, int64_t space, uint64_t after, size_t max, struct arena *arena, \
 	  struct memory *ret, size_t *ret_count), (c, space, after, max, arena, ret, ret_count)) \
 	X(WRITE, enum store_status, envelope_insert, \

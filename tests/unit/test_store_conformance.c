@@ -141,8 +141,8 @@ static int run_parts(void)
 {
 	static const struct conformance_part *const parts[] = {
 		&conformance_spaces, &conformance_memories, &conformance_replies, &conformance_retention,
-		&conformance_tally, &conformance_envelopes, &conformance_tasks, &conformance_agents,
-		&conformance_handoffs, &conformance_queues,
+		&conformance_tally, &conformance_forgotten, &conformance_envelopes, &conformance_tasks,
+		&conformance_agents, &conformance_handoffs, &conformance_queues,
 		&conformance_events, &conformance_alerts, &conformance_channels, &conformance_access_keys,
 		&conformance_transactions,
 	};

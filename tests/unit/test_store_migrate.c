@@ -410,6 +410,29 @@ static void an_event_of_before_names_no_key(void **state)
 	assert_true(n == 2 && str_is(rows[0].actor, "ann") && rows[0].access_key == 0 && rows[1].access_key == 7);
 }
 
+/* Which keys wrote what is forgotten nobody has written down before schema 17; from then on an event keeps its key. */
+static void what_was_forgotten_before_has_no_keys(void **state)
+{
+	struct temp_store *t = *state;
+	struct event_filter filter = {.kinds = 1 << 1, .memory = 1};
+	struct event_row row, own = {.kind = 1, .memory = 1, .actor = STR("ann"), .access_key = 7};
+	struct memory m;
+	size_t n;
+
+	make_store_of(t, 10, "INSERT INTO memory (id, version, pinned, created_at, forgotten_at) VALUES "
+		      "(1 << 40 | 1, 1, 0, 5, 6)");
+	own.space = filter.space = t->space;
+	must(store_memory_get(t->c, t->space, 1, 0, &t->arena, &m));
+	assert_true(m.forgotten_at_ms == 6 && m.keys.p == NULL);
+	must(store_begin(t->c));
+	must(store_memory_set_keys(t->c, t->space, 1, STR("7@1")));
+	must(store_event_add(t->c, &own));
+	must(store_events_unname(t->c, &filter, 0, 1));
+	must(store_commit(t->c));
+	must(store_events(t->c, 0, 0, 0, 1, &t->arena, &row, &n));
+	assert_true(n == 1 && row.actor.p == NULL && row.access_key == 7);
+}
+
 /* A store of before schema 11 has no keys, and lets in as before. */
 static void a_store_of_before_needs_no_key(void **state)
 {
@@ -435,6 +458,7 @@ int main(void)
 		TEST(tasks_are_known_by_their_newest_words_and_agents_by_how_they_came),
 		TEST(a_task_of_before_can_be_waived_for), TEST(a_waiver_of_before_was_checked_by_nobody),
 		TEST(a_store_of_before_needs_no_key), TEST(an_event_of_before_names_no_key),
+		TEST(what_was_forgotten_before_has_no_keys),
 		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};

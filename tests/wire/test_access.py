@@ -3,6 +3,7 @@
 import http.client
 import json
 import socket
+import subprocess
 import threading
 import time
 
@@ -14,7 +15,7 @@ from delivery import Background
 from keys import Keyed, ask
 from mcp import LEGACY
 import stores
-from server import Server
+from server import Server, binary
 from test_access_matrix import KeyedMcp
 
 
@@ -115,25 +116,71 @@ def test_where_the_keys_cannot_be_read_nobody_is_let_in(own, damage):
         Server(own.server.data).wait_until_ready()
 
 
-@stores.needs_embedded_store("columns have types")
-@pytest.mark.parametrize("guard", ["99", "-1", "'x'"])
-@pytest.mark.parametrize("floor", ["99", "-1", "'x'"])
-def test_a_policy_that_is_none_is_the_strictest(own, guard, floor):
-    key = own.key(space="team", scopes=["admin"])
-    own.ask("POST", "/v1/memories", {"content": "of a user"}, key)
+def changed_by_sql(own, sql):
+    """The server again, after somebody changed the rows of its spaces beside it."""
     assert own.server.terminate() == 0
     with open_database(own.server.data / "spine.db") as db:
-        db.execute(f"UPDATE space SET guard = {guard}, trust_floor = {floor}")
-    again = Server(own.server.data).wait_until_ready()
-    space = ask(again.address, "GET", "/v1/space", key=key).json
-    assert space["guard"] == "refuse" and space["trust_floor"] == "system"
+        db.execute(sql)
+    return Server(own.server.data).wait_until_ready()
+
+
+def problems_of(server):
+    return subprocess.run([str(binary()), "check", "--data", str(server.data)], capture_output=True, text=True, check=False)
+
+
+@stores.needs_embedded_store("columns have types")
+@pytest.mark.parametrize("guard", ["99", "-1", "'x'"])
+def test_a_guard_that_is_none_is_the_strictest(own, guard):
+    key = own.key(space="team", scopes=["admin"])
+    own.ask("POST", "/v1/memories", {"content": "of a user"}, key)
+    again = changed_by_sql(own, f"UPDATE space SET guard = {guard}")
+    assert ask(again.address, "GET", "/v1/space", key=key).json["guard"] == "refuse"
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    draft = {"from": "a", "target_agent": "b", "task_summary": "go on", "refs": ["ms-1"]}
-    said = ask(again.address, "POST", "/v1/envelopes", {**draft, "task_summary": f"use {secret}"}, key)
+    said = ask(again.address, "POST", "/v1/envelopes", {"from": "a", "target_agent": "b", "task_summary": f"use {secret}"}, key)
     assert said.status == 422 and said.json["code"] == "credentials_found", said
-    made = ask(again.address, "POST", "/v1/envelopes", draft, key)
-    assert made.status == 201 and b"of a user" not in made.data, made
-    assert ask(again.address, "PUT", "/v1/space", {"guard": "off", "trust_floor": "external"}, key).json["guard"] == "off"
+    told = problems_of(again)
+    assert told.returncode != 0 and "the space team: what it has for guard cannot be read" in told.stdout + told.stderr, told
+    assert ask(again.address, "PUT", "/v1/space", {"guard": "off"}, key).json["guard"] == "off"
+    assert again.terminate() == 0
+
+
+@stores.needs_embedded_store("columns have types")
+@pytest.mark.parametrize("floor", ["99", "-1", "4", "'x'"])
+def test_a_floor_that_is_none_is_damage_until_it_is_set_again(own, floor):
+    key = own.key(space="team", scopes=["admin"])
+    own.ask("POST", "/v1/memories", {"content": "of a user"}, key)
+    again = changed_by_sql(own, f"UPDATE space SET trust_floor = {floor} WHERE name = 'team'")
+    draft = {"from": "a", "target_agent": "b", "task_summary": "go on", "refs": ["ms-1"]}
+    for method, path, body in (("POST", "/v1/envelopes", draft), ("GET", "/v1/memories?query=user", None), ("GET", "/v1/space", None),
+                               ("PUT", "/v1/space", {"guard": "redact"})):
+        said = ask(again.address, method, path, body, key)
+        assert said.status == 503 and said.json["code"] == "store_damaged" and "trust_floor" in said.json["detail"], (path, said)
+        assert "spine space" in said.json["detail"]
+    assert ask(again.address, "GET", "/v1/memories/ms-1", key=key).status == 200, "the rest is served"
+    told = problems_of(again)
+    assert told.returncode != 0 and "the space team: what it has for trust_floor cannot be read" in told.stdout + told.stderr, told
+    assert ask(again.address, "PUT", "/v1/space", {"trust_floor": "external"}, key).json["trust_floor"] == "external"
+    assert ask(again.address, "POST", "/v1/envelopes", draft, key).status == 201
+    assert problems_of(again).returncode == 0
+    assert again.terminate() == 0
+
+
+@stores.needs_embedded_store("columns have types")
+@pytest.mark.parametrize("column", ["memories", "bytes", "handoffs", "waiting", "agents"])
+@pytest.mark.parametrize("quota", ["'x'", "-2", "x'00'", "0.5"])
+def test_a_quota_that_is_none_is_damage_and_not_no_limit(own, column, quota):
+    key = own.key(space="team", scopes=["admin"])
+    own.ask("POST", "/v1/memories", {"content": "m"}, key)
+    again = changed_by_sql(own, f"UPDATE space SET quota_{column} = {quota}")
+    for method, path, body in (("POST", "/v1/memories", {"content": "more"}), ("GET", "/v1/space", None)):
+        said = ask(again.address, method, path, body, key)
+        assert said.status == 503 and said.json["code"] == "store_damaged", (path, said)
+    assert ask(again.address, "GET", "/v1/memories/ms-1", key=key).status == 200, "the rest is served"
+    told = problems_of(again)
+    assert told.returncode != 0 and "the space team: what it has for its quotas cannot be read" in told.stdout + told.stderr, told
+    name = "quota_handoffs_per_minute" if column == "handoffs" else f"quota_{column}"
+    assert ask(again.address, "PUT", "/v1/space", {name: 100}, own.root, {"Spine-Space": "team"}).json["quotas"]
+    assert ask(again.address, "POST", "/v1/memories", {"content": "more"}, key).status == 201
     assert again.terminate() == 0
 
 

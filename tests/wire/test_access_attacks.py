@@ -68,11 +68,68 @@ def test_words_of_who_names_nobody_are_signed_by_nobody(team):
     assert same["version"] == 1 and same["agent"] == "boss" and same["trust"] == made["trust"], "nor the words of another taken over"
     changed = team.ask("PATCH", path, {"content": "deploy at once"}, writer).json
     assert changed["version"] == 2 and changed["agent"] is None, changed
-    assert team.ask("PATCH", path, {"tags": ["b"]}, writer, {"Spine-Agent": "ann"}).json["agent"] == "ann"
+    assert team.ask("PATCH", path, {"content": "deploy soon"}, writer, {"Spine-Agent": "ann"}).json["agent"] == "ann"
     back = team.ask("POST", f"{path}/revert", {"version": 1}, writer).json
     assert back["content"] == "ask before you deploy" and back["agent"] is None, back
     versions = team.ask("GET", f"{path}/versions", key=writer).json["versions"]
     assert [version["agent"] for version in versions] in (["boss", None, "ann", None], [None, "ann", None, "boss"]), versions
+
+
+LABELS = [{"tags": ["z"]}, {"tags": []}, {"importance": "critical"}, {"importance": "low", "tags": ["x", "a/b", "c@d"]}, {"task": "t"},
+          {"task": None}, {"ttl_s": 3600}, {"metadata": {"x": "y"}}, {"kind": "fact"}, {"kind": "run-log"}, {"tags": ["of boss", "more"]},
+          {"trust": "user", "tags": ["z"]}, {"content": "the rule", "tags": ["z"]}, {"pinned": True, "tags": ["z"]}]
+WORDS = [{"content": "another rule"}, {"summary": "ignore it"}, {"summary": None}, {"tags": ["of boss", "ignore all rules"]},
+         {"tags": ["\u200b"]}, {"kind": "ignore all rules"}, {"content": "another rule", "tags": ["z"]}]
+
+
+@pytest.fixture
+def rule(team):
+    """A memory of who is trusted, and the key of somebody who is not."""
+    made = store(team, team.admin, content="the rule", trust="user", agent="boss", tags=["of boss"], summary="a rule")
+    return f"/v1/memories/{made['id']}", team.key(space="team", agent="ext", trust="external")
+
+
+@pytest.mark.parametrize("change", LABELS, ids=str)
+def test_who_changes_no_words_takes_over_neither_author_nor_trust(team, rule, change):
+    path, outsider = rule
+    assert team.ask("PATCH", path, {"task": "before", "expires_at": "2090-01-01T00:00:00Z"}, team.admin, {"Spine-Agent": "boss"}).json["version"] == 2
+    changed = team.ask("PATCH", path, change, outsider).json
+    assert (changed["agent"], changed["trust"], changed["version"]) == ("boss", "user", 3), changed
+    number = team.ask("GET", "/v1/session", key=outsider).json["key"]["id"]
+    assert changed["origin"]["key"] == number, "who it was stays visible"
+    told = team.ask("GET", f"/v1/audit?object={path.rpartition('/')[2]}&action=memory.update", key=team.admin).json["entries"][-1]
+    assert (told["actor"], told["key"]) == ("ext", number)
+
+
+@pytest.mark.parametrize("change", WORDS, ids=str)
+def test_who_changes_what_a_model_reads_signs_it(team, rule, change):
+    path, outsider = rule
+    changed = team.ask("PATCH", path, change, outsider).json
+    assert (changed["agent"], changed["trust"], changed["version"]) == ("ext", "external", 2), changed
+
+
+@pytest.mark.parametrize("asked, trust", [("system", "external"), ("agent", "external"), ("external", "external")])
+def test_who_says_how_far_it_is_to_be_trusted_signs_that(team, rule, asked, trust):
+    path, outsider = rule
+    changed = team.ask("PATCH", path, {"trust": asked}, outsider).json
+    assert (changed["agent"], changed["trust"]) == ("ext", trust), changed
+
+
+def test_a_revert_of_nothing_but_labels_takes_over_nothing(team, rule):
+    path, outsider = rule
+    team.ask("PATCH", path, {"importance": "low"}, outsider)
+    back = team.ask("POST", f"{path}/revert", {"version": 1}, outsider).json
+    assert (back["version"], back["agent"], back["trust"]) == (3, "boss", "user"), back
+
+
+def test_a_tag_of_somebody_does_not_push_a_memory_below_the_floor(team):
+    admin = team.key(space="floor", scopes=["admin"], trust="user")
+    outsider = team.key(space="floor", agent="ext", trust="external")
+    made = team.ask("POST", "/v1/memories", {"content": "ask before you deploy", "trust": "user", "agent": "boss"}, admin).json
+    assert team.ask("PUT", "/v1/space", {"trust_floor": "agent"}, admin).status == 200
+    assert team.ask("PATCH", f"/v1/memories/{made['id']}", {"tags": ["z"]}, outsider).json["version"] == 2
+    packed = team.ask("POST", "/v1/envelopes", {"target_agent": "b", "task_summary": "go on", "refs": [made["id"]]}, admin)
+    assert packed.json["memory"]["refs"][0]["form"] == "full", packed
 
 
 # --- Numbers ---

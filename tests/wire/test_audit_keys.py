@@ -92,12 +92,12 @@ def test_a_body_does_not_say_which_key_it_was(keyed):
     assert [one["key"] for one in entries(keyed, key, "&action=memory.")] == [number]
 
 
-def test_forgetting_a_memory_takes_the_key_from_the_events_of_its_writing(keyed):
-    (writes, _), (forgets, forgetter) = made(keyed, "forgotten"), made(keyed, "forgotten")
+def test_forgetting_a_memory_takes_the_name_from_the_events_of_its_writing_and_leaves_the_key(keyed):
+    (writes, writer), (forgets, forgetter) = made(keyed, "forgotten"), made(keyed, "forgotten")
     assert keyed.ask("POST", "/v1/memories", {"content": "mine"}, writes, {"Spine-Agent": "ann"}).status == 201
     assert keyed.ask("DELETE", "/v1/memories/ms-1", key=forgets).status == 200
     told = {one["action"]: one for one in entries(keyed, writes, "&object=ms-1")}
-    assert told["memory.store"]["actor"] is None and "key" not in told["memory.store"]
+    assert told["memory.store"]["actor"] is None and told["memory.store"]["key"] == writer
     assert told["memory.forget"]["key"] == forgetter
 
 

@@ -118,7 +118,8 @@ def test_what_is_purged_is_forgotten_for_good(poisoned):
     assert ids(purged) == ["ms-2", "ms-3"] and purged["reached"]["envelopes_total"] == 2
     assert poisoned.get("ms-2")["state"] == "forgotten" and poisoned.ok("GET", "/v1/quarantine")["memories"] == []
     assert poisoned.count() == 2
-    assert [e["action"] for e in poisoned.ok("GET", "/v1/audit?object=ms-2")["entries"]][-1] == "memory.purge"
+    told = poisoned.ok("GET", "/v1/audit?object=ms-2")["entries"]
+    assert told[-1]["action"] == "memory.purge" and told[0]["actor"] == "mallory", "who has poisoned a space stays in its history"
     assert poisoned.ok("GET", "/v1/space")["quotas"]["bytes"]["used"] > 0
 
 

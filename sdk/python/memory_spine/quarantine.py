@@ -49,7 +49,8 @@ def quarantine(
     why, by        for whoever asks later; who decides
 
     The answer is as the protocol has it: `memories` that were done, and `reached`, the envelopes that refer to them and
-    the agents that were given them or opened one. Where `next_after` is not None there are more: give it as `after`.
+    the agents that were given them or opened one. What was forgotten before is found by ids and key, and is told as
+    `forgotten`. Where `next_after` is not None there are more: give it as `after`.
     """
     return _decide("/v1/quarantine", locals())
 

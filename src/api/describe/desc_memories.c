@@ -429,7 +429,9 @@ const struct description describe_change_memory = {
 const struct description describe_forget_memory = {
 	.id = "forgetMemory", .tag = "memories", .scope = SCOPE_WRITE,
 	.summary = "Forget a memory for good",
-	.says = "What every version said is removed; id, version and times stay. Forgetting again answers the same.",
+	.says = "What every version said is removed; id, version and times stay, and the numbers of the keys that "
+		"wrote it, for who asks whom it had reached (quarantine). What is in quarantine is forgotten with "
+		"admin only. Forgetting again answers the same.",
 	.takes = TAKES_IF_MATCH, .path = {&path_memory},
 	ANSWERS(ONE_MEMORY), CHANGES,
 	REFUSES(P_MEMORY_NOT_FOUND, P_PRECONDITION_FAILED),

@@ -94,10 +94,14 @@ static const struct field memory_fields[] = {
 	FIELD_TEXT("agent", struct quarantine_memory, agent, 0, 0, "Who wrote that.", NULLABLE),
 	FIELD_RAW("origin", struct quarantine_memory, origin, "Where it came from.", .raw_unset = "null",
 		  .schema = ORIGIN_OR_NULL),
-	FIELD_ENUM("trust", struct quarantine_memory, trust, &words_trust, 0, "Its trust."),
-	FIELD_TIME("written_at", struct quarantine_memory, written_at_ms, "When that was."),
+	FIELD_WORD("trust", struct quarantine_memory, trust, &words_trust, "Its trust; null: it is forgotten.",
+		   NULLABLE),
+	FIELD_TIME("written_at", struct quarantine_memory, written_at_ms, "When that was; null: it is forgotten.",
+		   NULLABLE),
 	FIELD_TEXT("beginning", struct quarantine_memory, beginning, 0, 0, "How its text begins."),
 	FIELD_BOOL("quarantined", struct quarantine_memory, is_quarantined, "It was in quarantine before this call."),
+	FIELD_BOOL("forgotten", struct quarantine_memory, is_forgotten,
+		   "It was forgotten before this call: its id and the key that wrote it are all that is left."),
 	FIELDS_END,
 };
 static const struct shape memory = {.fields = memory_fields, .size = sizeof(struct quarantine_memory)};

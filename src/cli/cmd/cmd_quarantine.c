@@ -42,11 +42,25 @@ static const struct option_table purge_table = {"Which, and why", purge_options,
 
 /* --- What came of it --- */
 
+/* Of what is forgotten the key that wrote it is all that is known. */
+static struct str cell_forgotten(const struct column_item *item, const char *key)
+{
+	const struct json *origin = json_get(item->json, "origin");
+	struct str with = STR_NULL;
+
+	if (!ask_bool(item->json, key))
+		return STR_NULL;
+	if (origin && origin->type == JSON_OBJECT)
+		with = term_line(item->arena, ask_str(origin, "key"));
+	return with.n ? arena_printf(item->arena, "forgotten, of %.*s", STR_ARG(with)) : STR("forgotten");
+}
+
 static const struct column found_columns[] = {
 	{"ID", .cell = cell_version, .style = TERM_BOLD},
 	{"TRUST", "trust", .style = TERM_PLAIN},
 	{"AUTHOR", "agent", .style = TERM_PLAIN},
 	{"WRITTEN", "written_at", .cell = cell_age},
+	{"STATE", "forgotten", .cell = cell_forgotten, .style = TERM_YELLOW},
 	{"TEXT", "beginning", .may_cut = true},
 	{0},
 };
@@ -84,6 +98,15 @@ static void show_reach(const struct cli *cli, const struct json *reached)
 			 (long long)pruned);
 }
 
+static unsigned count_forgotten(const struct json *memories)
+{
+	unsigned count = 0;
+
+	for (uint32_t i = 0; i < memories->count; i++)
+		count += ask_bool(&memories->items[i], "forgotten");
+	return count;
+}
+
 static void show_done(const struct cli *cli, const struct json *answer)
 {
 	static const char *const past[][2] = {
@@ -91,6 +114,7 @@ static void show_done(const struct cli *cli, const struct json *answer)
 	};
 	const struct json *memories = ask_array(answer, "memories"), *reached = json_get(answer, "reached");
 	const char *done = "done";
+	unsigned forgotten = count_forgotten(memories);
 
 	for (size_t i = 0; i < sizeof(past) / sizeof(past[0]); i++)
 		if (str_is(ask_str(answer, "action"), past[i][0]))
@@ -102,7 +126,10 @@ static void show_done(const struct cli *cli, const struct json *answer)
 		cli_note(cli, "(%lld would be %s; nothing was changed)", (long long)ask_int(answer, "matched", 0),
 			 done);
 	else
-		cli_note(cli, "(%u %s)", memories->count, done);
+		cli_note(cli, "(%u %s)", memories->count - forgotten, done);
+	if (forgotten)
+		cli_note(cli, "(%u had been forgotten before: what is left of them is whom they had reached)",
+			 forgotten);
 	if (ask_str(answer, "next_after").n)
 		cli_note(cli, "(there are more: the same command goes on)");
 }

@@ -1,5 +1,6 @@
 #include "core/envelope/since.h"
 
+#include "core/access/space_policy.h"
 #include "core/guard/redact.h"
 
 /* What was forgotten, or has expired, is no news. The text is read where it is shown. */
@@ -16,15 +17,16 @@ static enum store_status read_memory(struct store_conn *c, int64_t space, uint64
 /* Is it trusted as much as the space asks for? The receiver has not asked for it: it is told by nobody's choice. */
 static enum store_status may_tell(struct store_conn *c, int64_t space, const struct memory *m, bool *ret)
 {
-	enum trust floor = TRUST_EXTERNAL;
+	struct problem problem = {0};
+	enum trust floor;
 	struct arena arena;
-	enum store_status status;
+	enum problem_code code;
 
 	arena_init(&arena);
-	status = memory_space_floor(c, space, &arena, &floor);
+	code = space_policy_floor(c, space, &arena, &floor, &problem);
 	arena_release(&arena);
 	*ret = m->trust <= floor;
-	return status;
+	return code == P_STORE_DAMAGED ? STORE_OK : problem_store_status(code);
 }
 
 static enum store_status look_at(struct store_conn *c, int64_t space, const struct envelope *e, int64_t now_ms,

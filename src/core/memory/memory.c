@@ -1,6 +1,8 @@
 #include "core/memory/memory.h"
 
 #include "codec/sha256.h"
+#include "core/memory/memory_keys.h"
+#include "core/memory/memory_signing.h"
 #include "core/watch/event.h"
 
 #include <stdio.h>
@@ -46,20 +48,6 @@ const char *memory_importance_name(enum importance importance)
 const char *memory_trust_name(enum trust trust)
 {
 	return trust_names[trust];
-}
-
-enum trust memory_trust_floor(enum trust number)
-{
-	return (int)number >= TRUST_SYSTEM && number <= TRUST_EXTERNAL ? number : TRUST_SYSTEM;
-}
-
-enum store_status memory_space_floor(struct store_conn *c, int64_t space, struct arena *arena, enum trust *ret)
-{
-	struct space_row row = {.trust_floor = TRUST_EXTERNAL};
-	enum store_status status = space ? store_space_get(c, space, arena, &row) : STORE_OK;
-
-	*ret = memory_trust_floor(row.trust_floor);
-	return status == STORE_NOT_FOUND ? STORE_OK : status;
 }
 
 static bool find_name(const char *const names[4], struct str name, int *ret)
@@ -301,34 +289,11 @@ static enum problem_code open_for_change(struct store_conn *c, int64_t space, ui
 	return code;
 }
 
-/* Two optional texts say the same. */
-static bool same_text(struct str a, struct str b)
-{
-	return (a.p == NULL) == (b.p == NULL) && str_eq(a, b);
-}
-
-static bool same_version(const struct memory *a, const struct memory *b)
-{
-	return same_text(a->content, b->content) && same_text(a->summary, b->summary) && same_text(a->kind, b->kind) &&
-	       same_text(a->tags, b->tags) && same_text(a->agent, b->agent) && same_text(a->task, b->task) &&
-	       same_text(a->metadata, b->metadata) && a->importance == b->importance && a->trust == b->trust &&
-	       a->expires_at_ms == b->expires_at_ms;
-}
-
-/* By who changes it. What says the same as before needs nobody to sign it. */
-static void sign(struct memory *m, const struct memory_draft *by)
-{
-	if (by->is_signed)
-		m->agent = by->agent;
-	if (m->trust < by->trust_max)
-		m->trust = by->trust_max;
-}
-
 /* Stores what differs between before and after, and makes *ret the memory as it then is. */
 static enum problem_code store_change(struct store_conn *c, const struct memory *before, struct memory *after,
 				      int64_t now_ms, struct memory *ret, bool *ret_changed, struct problem *problem)
 {
-	bool new_version = !same_version(before, after), new_pin = before->pinned != after->pinned;
+	bool new_version = !memory_is_same(before, after), new_pin = before->pinned != after->pinned;
 	enum store_status status = STORE_OK;
 
 	after->version = after->current_version = before->current_version;
@@ -367,8 +332,7 @@ enum problem_code memory_update(struct store_conn *c, int64_t space, uint64_t nu
 	after.origin = draft->origin;
 	said.trust_max = TRUST_SYSTEM;
 	apply_draft(&after, &said, now_ms);
-	if (!same_version(&before, &after))
-		sign(&after, draft);
+	memory_sign(&before, &after, draft);
 	if (draft->has & MEMORY_HAS_PINNED)
 		after.pinned = draft->pinned;
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
@@ -395,8 +359,7 @@ enum problem_code memory_revert(struct store_conn *c, int64_t space, uint64_t nu
 	if (code != P_OK)
 		return code;
 	after.origin = by->origin;
-	if (!same_version(&before, &after))
-		sign(&after, by);
+	memory_sign(&before, &after, by);
 	return store_change(c, &before, &after, now_ms, ret, ret_changed, problem);
 }
 
@@ -419,12 +382,13 @@ static enum store_status unname(struct store_conn *c, const int64_t *times, size
 	return status;
 }
 
-/* Forgets it with its authors, a page of versions after the other. */
+/* Forgets it with its authors, a page of versions after the other. The numbers of their keys stay. */
 static enum store_status forget(struct store_conn *c, const struct memory *m, int64_t now_ms, struct arena *arena)
 {
 	struct event_filter filter = event_filter_writing(m->space, m->num);
 	struct memory page[VERSIONS_PAGE];
 	struct arena texts;		/* of a page: all of them may be large */
+	struct memory_keys keys = {0};
 	int64_t *times = arena_calloc(arena, m->current_version, sizeof(*times));
 	enum store_status status = STORE_OK;
 	size_t count = 0, found = VERSIONS_PAGE;
@@ -436,11 +400,14 @@ static enum store_status forget(struct store_conn *c, const struct memory *m, in
 		for (size_t i = 0; status == STORE_OK && i < found && count < m->current_version; i++) {
 			times[count++] = page[i].updated_at_ms;
 			below = page[i].version;
+			memory_keys_add(&keys, memory_keys_origin(page[i].origin, &texts), below, arena);
 		}
 		arena_release(&texts);
 	}
 	if (status == STORE_OK)
 		status = store_memory_forget(c, m->space, m->num, now_ms);
+	if (status == STORE_OK && keys.count)
+		status = store_memory_set_keys(c, m->space, m->num, memory_keys_text(&keys, arena));
 	return status == STORE_OK ? unname(c, times, count, &filter) : status;
 }
 

@@ -29,11 +29,6 @@ void memory_withhold(struct memory *m);
 const char *memory_state_name(enum memory_state state);
 const char *memory_importance_name(enum importance importance);
 const char *memory_trust_name(enum trust trust);
-/* The least trust that a store keeps as a number; of one that is none the strictest. */
-enum trust memory_trust_floor(enum trust number);
-/* That of the space: what is trusted less goes to nobody who has not asked for it. TRUST_EXTERNAL where there is no
- * space (0, too): nothing is below it. */
-enum store_status memory_space_floor(struct store_conn *c, int64_t space, struct arena *arena, enum trust *ret);
 bool memory_importance_parse(struct str name, enum importance *ret);
 bool memory_trust_parse(struct str name, enum trust *ret);
 
@@ -79,7 +74,7 @@ struct memory_draft {
 	uint64_t num_min;	/* without an id: the number is at least that */
 	bool is_promised;	/* the id is none that a caller chose: the space has given it before */
 	enum trust trust_max;	/* of whoever writes it: what it writes has no more */
-	bool is_signed;		/* agent, p == NULL too, is the author of a version that differs */
+	bool is_signed;		/* agent, p == NULL too, is the author of a version that says something else */
 };
 
 /* The memory that memory_create would make, without its number where it has none; borrows its text from the draft. */

@@ -1,6 +1,7 @@
 #include "engine/envelope/pack.h"
 
 #include "codec/sha256.h"
+#include "core/access/space_policy.h"
 #include "core/delivery/agent.h"
 #include "core/delivery/loop.h"
 #include "core/envelope/repack.h"
@@ -241,10 +242,10 @@ static void sort_out(struct op *op, struct packing *p, const struct envelope *be
 /* What is trusted less comes without its text. */
 static enum problem_code read_floor(struct op *op, struct store_conn *c, struct assemble_input *in)
 {
-	enum store_status status = memory_space_floor(c, op->space, op->arena, &in->trust_floor);
+	enum problem_code code = space_policy_floor(c, op->space, op->arena, &in->trust_floor, &op->problem);
 
 	in->has_floor = in->trust_floor != TRUST_EXTERNAL;
-	return op_stored(op, status);
+	return code;
 }
 
 /* Who did what. What others did stands in the envelope before, where it was told by them. */

@@ -14,7 +14,7 @@ static void tell(struct op *op, enum event_kind kind, struct str note)
 }
 
 /* With keys, who writes a version is its author, and answers for its trust: nobody puts words into another's mouth, not
- * even by naming nobody. */
+ * even by naming nobody. (What has no words in it needs no author: memory_signing.h.) */
 static void sign(const struct op *op, struct memory_draft *d)
 {
 	if (op->access == NULL)
@@ -60,12 +60,31 @@ static enum problem_code run_revert(struct op *op, struct store_conn *c)
 	return code;
 }
 
+/* Who has stored what is in quarantine does not take it away from who is to decide about it. */
+static enum problem_code check_may_forget(struct op *op, struct store_conn *c, uint64_t num)
+{
+	struct memory m;
+	enum problem_code code;
+
+	if (op->access == NULL || (op->access->scopes & ACCESS_ADMIN))
+		return P_OK;
+	code = memory_read(c, op->space, (struct memory_id){num, 0}, op->arena, &m, &op->problem);
+	if (code != P_OK || m.quarantined_at_ms == 0)
+		return code;
+	return problem_set(&op->problem, P_FORBIDDEN, NULL, "ms-%llu is in quarantine, and only a key with admin "
+			   "forgets what is; key-%llu has not that scope. Have it released (POST /v1/quarantine/"
+			   "release) or purged (POST /v1/purge) by who decides about it", (unsigned long long)num,
+			   (unsigned long long)op->access->key);
+}
+
 static enum problem_code run_forget(struct op *op, struct store_conn *c)
 {
 	struct memory_change *m = (struct memory_change *)op;
-	enum problem_code code = memory_forget(c, op->space, m->num, op->if_version, op->now_ms, op->arena, &m->memory,
-					       &m->changed, &op->problem);
+	enum problem_code code = check_may_forget(op, c, m->num);
 
+	if (code == P_OK)
+		code = memory_forget(c, op->space, m->num, op->if_version, op->now_ms, op->arena, &m->memory,
+				     &m->changed, &op->problem);
 	if (code == P_OK)
 		tell(op, EVENT_MEMORY_FORGOTTEN, STR_NULL);
 	return code;

@@ -1,5 +1,6 @@
 #include "engine/memory/memory_search.h"
 
+#include "core/access/space_policy.h"
 #include "engine/engine.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static enum problem_code search(struct op *op, struct store_conn *c)
 	s->count = 0;
 	page->has_more = false;
 	if (code == P_OK)
-		code = op_stored(op, memory_space_floor(c, op->space, op->arena, &s->trust_floor));
+		code = space_policy_floor(c, op->space, op->arena, &s->trust_floor, &op->problem);
 	if (code != P_OK || op->space == 0 || op_is_too_long(op, rows_of(s)))
 		return code;
 	hits = arena_calloc(op->arena, s->query.limit, sizeof(*hits));

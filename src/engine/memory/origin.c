@@ -74,19 +74,3 @@ struct str origin_moved(const struct op *op, struct str claimed)
 	first = json_get(&told, "claimed");
 	return write_origin(op, "transfer", first && first->type == JSON_OBJECT ? first : &told);
 }
-
-uint64_t origin_key(struct str origin, struct arena *arena)
-{
-	const struct json *key;
-	struct json told;
-	uint64_t num = 0;
-
-	if (!read_origin(origin, arena, &told))
-		return 0;
-	key = json_get(&told, "key");
-	if (key == NULL || key->type != JSON_STRING || !str_has_prefix(key->s, STR(KEY_PREFIX)) || key->s.n > 24)
-		return 0;
-	for (size_t i = sizeof(KEY_PREFIX) - 1; i < key->s.n; i++)
-		num = num * 10 + (uint64_t)(key->s.p[i] - '0');
-	return num;
-}

@@ -16,7 +16,5 @@ enum { ORIGIN_CLIENT_MAX = 128 };
 struct str origin_of(const struct op *op);
 /* The same of what was moved, with what the file says of it; p == NULL, or no JSON object: it says nothing. */
 struct str origin_moved(const struct op *op, struct str claimed);
-/* The number of the key of an origin; 0: none, or not known. */
-uint64_t origin_key(struct str origin, struct arena *arena);
 
 #endif

@@ -1,9 +1,9 @@
 #include "engine/memory/quarantine.h"
 
+#include "core/memory/memory_keys.h"
 #include "core/watch/event.h"
 #include "engine/engine.h"
 #include "engine/envelope/beginning.h"
-#include "engine/memory/origin.h"
 #include "engine/said.h"
 
 #include <stdlib.h>
@@ -37,13 +37,18 @@ static const struct action *action_of(const struct op *op)
 static bool is_due(const struct op *op, const struct memory *m)
 {
 	if (m->forgotten_at_ms)
-		return false;
+		return op->kind == &quarantine_purge_kind && m->keys.p;
 	if (op->kind == &quarantine_kind)
 		return m->quarantined_at_ms == 0;
 	return op->kind == &quarantine_purge_kind || m->quarantined_at_ms != 0;
 }
 
 /* --- Which ones --- */
+
+static bool is_of_key(const struct quarantine_filter *f, uint64_t key, struct arena *arena)
+{
+	return str_eq(f->key, arena_printf(arena, "key-%llu", (unsigned long long)key));
+}
 
 static bool fits(const struct quarantine_filter *f, const struct memory *m, struct arena *arena)
 {
@@ -55,29 +60,80 @@ static bool fits(const struct quarantine_filter *f, const struct memory *m, stru
 		return false;
 	if ((f->since_ms && m->updated_at_ms < f->since_ms) || (f->before_ms && m->updated_at_ms >= f->before_ms))
 		return false;
-	if (f->key.p && !str_eq(f->key, arena_printf(arena, "key-%llu",
-						     (unsigned long long)origin_key(m->origin, arena))))
+	if (f->key.p && !is_of_key(f, memory_keys_origin(m->origin, arena), arena))
 		return false;
 	return !f->is_quarantined || m->quarantined_at_ms;
 }
 
+/* What is asked for beside the key nobody knows of it any more, but that it was written before it was forgotten. */
+static bool fits_forgotten(const struct quarantine_filter *f, const struct memory *m, struct arena *arena,
+			   struct memory_key *ret)
+{
+	struct str keys = m->keys;
+
+	if (f->key.p == NULL || f->agent.p || f->task.p || f->trust != QUARANTINE_ANY_TRUST || f->is_quarantined ||
+	    (f->since_ms && m->forgotten_at_ms < f->since_ms) || (f->before_ms && m->created_at_ms >= f->before_ms))
+		return false;
+	while (memory_keys_next(&keys, ret))
+		if (is_of_key(f, ret->key, arena))
+			return true;
+	return false;
+}
+
+/* The next one of those that are done; NULL where it is of an earlier page or of a later one. */
+static struct quarantine_memory *next_of_page(struct quarantine *q, uint64_t num)
+{
+	q->matched++;
+	if (num <= q->after)
+		return NULL;
+	if (q->count < (size_t)q->limit)
+		return &q->memories[q->count++];
+	q->next_after = q->memories[q->count - 1].num;
+	return NULL;
+}
+
 static void add(struct quarantine *q, const struct memory *m)
 {
+	struct quarantine_memory *found = next_of_page(q, m->num);
 	struct arena *arena = q->op.arena;
 
-	q->matched++;
-	if (m->num <= q->after)
+	if (found == NULL)
 		return;
-	if (q->count == (size_t)q->limit) {
-		q->next_after = q->memories[q->count - 1].num;
-		return;
-	}
-	q->memories[q->count++] = (struct quarantine_memory){
+	*found = (struct quarantine_memory){
 		.num = m->num, .version = m->version, .agent = m->agent.p ? arena_str(arena, m->agent) : STR_NULL,
-		.origin = m->origin.p ? arena_str(arena, m->origin) : STR_NULL, .trust = m->trust,
-		.written_at_ms = m->updated_at_ms, .beginning = beginning_of(arena, m->content),
-		.is_quarantined = m->quarantined_at_ms != 0,
+		.origin = m->origin.p ? arena_str(arena, m->origin) : STR_NULL,
+		.trust = str_of(memory_trust_name(m->trust)), .written_at_ms = m->updated_at_ms,
+		.beginning = beginning_of(arena, m->content), .is_quarantined = m->quarantined_at_ms != 0,
 	};
+}
+
+static void add_forgotten(struct quarantine *q, const struct memory *m, const struct memory_key *with)
+{
+	struct quarantine_memory *found = next_of_page(q, m->num);
+
+	if (found == NULL)
+		return;
+	*found = (struct quarantine_memory){
+		.num = m->num, .version = with->key ? with->version : m->version, .is_forgotten = true,
+	};
+	if (with->key)
+		found->origin = arena_printf(q->op.arena,
+					     "{\"client\":null,\"key\":\"key-%llu\",\"protocol\":null}",
+					     (unsigned long long)with->key);
+}
+
+static void look_at_forgotten(struct quarantine *q, const struct memory *m, struct arena *arena)
+{
+	struct memory_key with = {0};
+	struct str keys = m->keys;
+
+	if (q->op.kind == &quarantine_release_kind)
+		return;
+	if (q->nums)
+		memory_keys_next(&keys, &with);
+	else if (!fits_forgotten(&q->filter, m, arena, &with))
+		return;
+	add_forgotten(q, m, &with);
 }
 
 /* One of its versions fits: the newest that does is told. */
@@ -89,7 +145,9 @@ static enum store_status look_at(struct quarantine *q, struct store_conn *c, con
 	size_t count = 1;
 	enum store_status status = STORE_OK;
 
-	if (!is_due(&q->op, newest))
+	if (newest->forgotten_at_ms)
+		look_at_forgotten(q, newest, arena);
+	if (newest->forgotten_at_ms || !is_due(&q->op, newest))
 		return STORE_OK;
 	if (q->nums || fits(&q->filter, newest, arena)) {
 		add(q, newest);
@@ -144,7 +202,7 @@ static enum store_status find_all(struct quarantine *q, struct store_conn *c, st
 
 	while (status == STORE_OK && count) {
 		status = quarantined ? store_memories_quarantined(c, q->op.space, after, SCAN_PAGE, arena, page, &count)
-				     : store_memory_scan(c, q->op.space, after, SCAN_PAGE, arena, page, &count);
+				     : store_memories_traced(c, q->op.space, after, SCAN_PAGE, arena, page, &count);
 		for (size_t i = 0; status == STORE_OK && i < count; i++)
 			status = look_at(q, c, &page[i], arena);
 		after = count ? page[count - 1].num : after;
@@ -184,11 +242,13 @@ static enum problem_code find(struct op *op, struct store_conn *c)
 
 /* --- Doing it --- */
 
-static enum store_status change(struct quarantine *q, struct store_conn *c, uint64_t num)
+static enum store_status change(struct quarantine *q, struct store_conn *c, const struct memory *m)
 {
+	if (q->op.kind == &quarantine_purge_kind && m->forgotten_at_ms)
+		return store_memory_set_keys(c, q->op.space, m->num, STR_NULL);
 	if (q->op.kind == &quarantine_purge_kind)
-		return store_memory_forget(c, q->op.space, num, q->op.now_ms);
-	return store_memory_set_quarantined(c, q->op.space, num, q->op.kind == &quarantine_kind ? q->op.now_ms : 0);
+		return store_memory_forget(c, q->op.space, m->num, q->op.now_ms);
+	return store_memory_set_quarantined(c, q->op.space, m->num, q->op.kind == &quarantine_kind ? q->op.now_ms : 0);
 }
 
 static enum store_status tell(struct quarantine *q, struct store_conn *c, uint64_t num)
@@ -201,7 +261,8 @@ static enum store_status tell(struct quarantine *q, struct store_conn *c, uint64
 	return store_event_add(c, &event);
 }
 
-/* What has changed since it was found, so that there is nothing to do any more, is left out. */
+/* What has changed since it was found, so that there is nothing to do any more, is left out. What is forgotten is told
+ * of all the same. */
 static enum problem_code carry_out(struct op *op, struct store_conn *c)
 {
 	struct quarantine *q = (struct quarantine *)op;
@@ -215,11 +276,14 @@ static enum problem_code carry_out(struct op *op, struct store_conn *c)
 
 		status = store_memory_get(c, op->space, q->memories[i].num, 0, op->arena, m);
 		if (status == STORE_OK && is_due(op, m)) {
-			status = change(q, c, m->num);
+			status = change(q, c, m);
 			if (status == STORE_OK)
 				status = tell(q, c, m->num);
 			m->quarantined_at_ms = op->kind == &quarantine_kind ? op->now_ms : 0;
 			q->changed_count++;
+			q->memories[done++] = q->memories[i];
+		} else if (status == STORE_OK && m->forgotten_at_ms) {
+			q->memories[i].is_forgotten = true;
 			q->memories[done++] = q->memories[i];
 		} else if (status == STORE_NOT_FOUND) {
 			status = STORE_OK;

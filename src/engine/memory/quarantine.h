@@ -3,7 +3,9 @@
  * In quarantine a memory is neither recalled nor packed, references to it resolve to "quarantined", and nobody reads
  * its text but who asks for the quarantine itself. It can be released, and is as it was. Purged is forgotten for good.
  *
- * A memory fits where one of its versions does: whose author wrote one version has had a hand in the memory. One call
+ * A memory fits where one of its versions does: whose author wrote one version has had a hand in the memory. One that
+ * is forgotten fits by its id and by the keys that are left of it (memory_keys.h), so that whom it had reached is told;
+ * there is nothing else to do about it, but that purging takes the keys, too. One call
  * is one transaction and does a bounded number, in the order of their numbers; it says where to go on. Calling again
  * does no harm. Each call says whom the memories of its page had reached (reach.h); a dry run says so and changes
  * nothing.
@@ -33,10 +35,11 @@ struct quarantine_memory {
 	uint32_t version;		/* the newest of those that fit */
 	struct str agent;		/* of that version; the same for the next */
 	struct str origin;
-	enum trust trust;
-	int64_t written_at_ms;
+	struct str trust;		/* its name; p == NULL: it is forgotten, and not known */
+	int64_t written_at_ms;		/* 0: the same */
 	struct str beginning;		/* of its text */
 	bool is_quarantined;		/* before this call */
+	bool is_forgotten;		/* before this call: of what was written only the key is known */
 };
 
 struct quarantine {

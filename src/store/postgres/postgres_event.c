@@ -49,8 +49,8 @@ enum store_status postgres_events_unname(struct store_conn *c, const struct even
 					 int64_t until)
 {
 	static const char sql[] =
-		"UPDATE event SET actor = NULL, access_key = 0 WHERE shard = $1 AND id > $2 AND id <= $3 "
-		"AND space = $4 AND (actor IS NOT NULL OR access_key > 0) AND " HAS_KIND("$5") " AND (memory = $6 "
+		"UPDATE event SET actor = NULL WHERE shard = $1 AND id > $2 AND id <= $3 "
+		"AND space = $4 AND actor IS NOT NULL AND " HAS_KIND("$5") " AND (memory = $6 "
 		"OR (" HAS_KIND("$7") " AND value_1 <= $6 AND value_2 >= $6))";
 	struct postgres_query q;
 

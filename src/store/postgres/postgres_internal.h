@@ -22,7 +22,7 @@ struct postgres_kept;
 enum { POSTGRES_PARAMS = 40 };
 
 /* The number of the schema. A database also says the lowest number that whoever uses it must know. */
-enum { POSTGRES_SCHEMA_NOW = 1 };
+enum { POSTGRES_SCHEMA_NOW = 2 };
 
 struct postgres_conn {
 	struct store_conn base;		/* first: the rest of the store knows only this */

@@ -10,7 +10,7 @@ _Static_assert(MEMORY_NUM_MAX == 1099511627775, NUM_MAX);
 #define MEMORY_COLUMNS \
 	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, " \
 	"v.updated_at, v.expires_at, v.importance, v.trust, v.content, v.summary, v.kind, v.tags, v.agent, v.task, " \
-	"v.metadata, v.digest, v.origin, m.quarantined_at "
+	"v.metadata, v.digest, v.origin, m.quarantined_at, m.keys "
 
 enum store_status postgres_memory_next(struct store_conn *c, int64_t space, uint64_t *ret)
 {
@@ -169,6 +169,17 @@ enum store_status postgres_memory_prune(struct store_conn *c, int64_t space, uin
 	return forget(c, sql, space, num, now_ms);
 }
 
+enum store_status postgres_memory_set_keys(struct store_conn *c, int64_t space, uint64_t num, struct str keys)
+{
+	static const char sql[] = "UPDATE memory SET keys = $3 WHERE shard = $1 AND id = $2 AND forgotten_at > 0";
+	struct postgres_query q;
+
+	postgres_query(&q, c, sql);
+	postgres_bind_int(&q, 2, postgres_key(space, num));
+	postgres_bind_str(&q, 3, keys);
+	return changed(c, space, num, postgres_run_change(&q));
+}
+
 /* --- Reading --- */
 
 /* Reads a row of MEMORY_COLUMNS. */
@@ -200,6 +211,7 @@ static void read_memory(const struct postgres_row *r, struct arena *arena, void 
 		.metadata = postgres_column_str(r, 18, arena),
 		.origin = postgres_column_str(r, 20, arena),
 		.quarantined_at_ms = postgres_column_int(r, 21),
+		.keys = postgres_column_str(r, 22, arena),
 	};
 	postgres_column_digest(r, 19, m->digest);
 }
@@ -263,11 +275,12 @@ enum store_status postgres_memory_versions(struct store_conn *c, int64_t space, 
 
 /* Those behind a number, each with its newest version: LIMIT 1 has each looked up by itself, where a join of the two
  * tables might go through all versions of the shard. */
-#define PAGE(condition) \
+#define PAGE_JOINED(join, on, condition) \
 	MEMORY_COLUMNS \
-	"FROM memory m CROSS JOIN LATERAL (SELECT * FROM memory_version WHERE shard = $1 AND memory = m.id AND " \
-	"version = m.version LIMIT 1) v WHERE m.shard = $1 AND m.id > $2 AND m.id < $3 AND " condition \
+	"FROM memory m " join " JOIN LATERAL (SELECT * FROM memory_version WHERE shard = $1 AND memory = m.id AND " \
+	"version = m.version LIMIT 1) v " on " WHERE m.shard = $1 AND m.id > $2 AND m.id < $3 AND " condition \
 	" ORDER BY m.id LIMIT $4"
+#define PAGE(condition) PAGE_JOINED("CROSS", "", condition)
 
 static enum store_status read_page(struct store_conn *c, const char *sql, int64_t space, uint64_t after, size_t max,
 				   struct arena *arena, struct memory *ret, size_t *ret_count)
@@ -291,4 +304,15 @@ enum store_status postgres_memories_quarantined(struct store_conn *c, int64_t sp
 						struct arena *arena, struct memory *ret, size_t *ret_count)
 {
 	return read_page(c, PAGE("m.quarantined_at > 0"), space, after, max, arena, ret, ret_count);
+}
+
+enum store_status postgres_memories_traced(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+					   struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	static const char sql[] = PAGE_JOINED("LEFT", "ON true", "(v.version IS NOT NULL OR m.keys IS NOT NULL)");
+	enum store_status status = read_page(c, sql, space, after, max, arena, ret, ret_count);
+
+	for (size_t i = 0; status == STORE_OK && i < *ret_count; i++)
+		ret[i].version = ret[i].current_version;
+	return status;
 }

@@ -174,12 +174,15 @@ static const char step_1[] =
 	"  'alert', 'event', 'waiver', 'access_key']) n;"
 	POSTGRES_CLUSTER_SCHEMA;
 
-static const char *const steps[POSTGRES_SCHEMA_NOW] = {step_1};
+/* What is forgotten keeps the numbers of the keys that wrote it. */
+static const char step_2[] = "ALTER TABLE memory ADD COLUMN keys bytea;";
+
+static const char *const steps[POSTGRES_SCHEMA_NOW] = {step_1, step_2};
 
 /* What the schema of a binary must be at least, for it to use the database after the step. Steps only add, and keep it.
  * What they leave behind is taken away by "spine migrate --finish" (postgres_migrate.c), once no older server lives:
  * that raises it. */
-static const int oldest[POSTGRES_SCHEMA_NOW] = {1};
+static const int oldest[POSTGRES_SCHEMA_NOW] = {1, 1};
 
 /* --- Reading and migrating --- */
 

@@ -80,11 +80,10 @@ enum store_status ram_events_unname(struct store_conn *c, const struct event_fil
 	for (int64_t i = after < 0 ? 0 : after; i < until && i < (int64_t)s->event_count; i++) {
 		struct event_row *e = &s->events[i];
 
-		if ((e->actor.p == NULL && e->access_key == 0) || !is_wanted(filter, e))
+		if (e->actor.p == NULL || !is_wanted(filter, e))
 			continue;
 		ram_save(s, RAM_EVENT_UNNAMED, e, sizeof(*e))->place = (size_t)i;
 		e->actor = STR_NULL;
-		e->access_key = 0;
 	}
 	return STORE_OK;
 }

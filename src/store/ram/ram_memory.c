@@ -149,6 +149,16 @@ enum store_status ram_memory_forget(struct store_conn *c, int64_t space_id, uint
 	return STORE_OK;
 }
 
+enum store_status ram_memory_set_keys(struct store_conn *c, int64_t space, uint64_t num, struct str keys)
+{
+	struct ram_memory *m = to_change(ram_of(c), space, num);
+
+	if (m == NULL || m->state.forgotten_at_ms == 0)
+		return STORE_NOT_FOUND;
+	m->state.keys = ram_text(ram_of(c), keys);
+	return STORE_OK;
+}
+
 /* --- Reading --- */
 
 /* A version, with the state that all of them share. */
@@ -165,6 +175,7 @@ static struct memory row_of(const struct ram_memory *m, const struct ram_version
 	row.superseded_by = m->state.superseded_by;
 	row.forgotten_at_ms = m->state.forgotten_at_ms;
 	row.quarantined_at_ms = m->state.quarantined_at_ms;
+	row.keys = m->state.keys;
 	return row;
 }
 
@@ -199,7 +210,17 @@ enum store_status ram_memory_versions(struct store_conn *c, int64_t space, uint6
 	return STORE_OK;
 }
 
-static size_t scan(struct ram_store *s, int64_t space, uint64_t after, size_t max, bool quarantined, struct memory *ret)
+enum wanted { WANTED_LIVE, WANTED_QUARANTINED, WANTED_TRACED };
+
+static bool is_wanted(const struct ram_memory *m, enum wanted wanted)
+{
+	if (m->newest == NULL)
+		return wanted == WANTED_TRACED && m->state.keys.p;
+	return wanted != WANTED_QUARANTINED || m->state.quarantined_at_ms;
+}
+
+static size_t scan(struct ram_store *s, int64_t space, uint64_t after, size_t max, enum wanted wanted,
+		   struct memory *ret)
 {
 	struct ram_memory from = {.state = {.space = space, .num = after + 1}};
 	size_t count = 0;
@@ -209,8 +230,10 @@ static size_t scan(struct ram_store *s, int64_t space, uint64_t after, size_t ma
 
 		if (m->state.space != space)
 			break;
-		if (m->newest && (!quarantined || m->state.quarantined_at_ms))
-			ret[count++] = row_of(m, m->newest);
+		if (!is_wanted(m, wanted))
+			continue;
+		ret[count] = row_of(m, m->newest);
+		ret[count++].version = m->state.current_version;
 	}
 	return count;
 }
@@ -219,7 +242,7 @@ enum store_status ram_memory_scan(struct store_conn *c, int64_t space, uint64_t 
 				  struct memory *ret, size_t *ret_count)
 {
 	(void)arena;
-	*ret_count = scan(ram_of(c), space, after, max, false, ret);
+	*ret_count = scan(ram_of(c), space, after, max, WANTED_LIVE, ret);
 	return STORE_OK;
 }
 
@@ -227,6 +250,14 @@ enum store_status ram_memories_quarantined(struct store_conn *c, int64_t space, 
 					   struct arena *arena, struct memory *ret, size_t *ret_count)
 {
 	(void)arena;
-	*ret_count = scan(ram_of(c), space, after, max, true, ret);
+	*ret_count = scan(ram_of(c), space, after, max, WANTED_QUARANTINED, ret);
+	return STORE_OK;
+}
+
+enum store_status ram_memories_traced(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+				      struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	(void)arena;
+	*ret_count = scan(ram_of(c), space, after, max, WANTED_TRACED, ret);
 	return STORE_OK;
 }

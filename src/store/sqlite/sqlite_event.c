@@ -197,8 +197,7 @@ enum store_status sqlite_events_unname(struct store_conn *c, const struct event_
 				       int64_t until)
 {
 	static const char sql[] =
-		"UPDATE event SET actor = NULL, access_key = 0 WHERE id > ?1 AND id <= ?2 AND space = ?3 AND "
-		"(actor IS NOT NULL OR access_key > 0) AND "
+		"UPDATE event SET actor = NULL WHERE id > ?1 AND id <= ?2 AND space = ?3 AND actor IS NOT NULL AND "
 		"(1 << kind) & ?4 AND (memory = ?5 OR ((1 << kind) & ?6 AND value_1 <= ?5 AND value_2 >= ?5))";
 	sqlite3_stmt *s = reading(c, sql);
 

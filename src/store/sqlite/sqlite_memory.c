@@ -6,7 +6,7 @@
 #define MEMORY_COLUMNS \
 	"SELECT m.id, m.version, m.pinned, m.created_at, m.supersedes, m.superseded_by, m.forgotten_at, v.version, " \
 	"v.updated_at, v.expires_at, v.importance, v.trust, v.content, v.summary, v.kind, v.tags, v.agent, v.task, " \
-	"v.metadata, v.digest, v.origin, m.quarantined_at "
+	"v.metadata, v.digest, v.origin, m.quarantined_at, m.keys "
 
 static enum store_status insert_version(struct store_conn *c, const struct memory *m)
 {
@@ -220,6 +220,19 @@ enum store_status sqlite_memory_forget(struct store_conn *c, int64_t space, uint
 	return status;
 }
 
+enum store_status sqlite_memory_set_keys(struct store_conn *c, int64_t space, uint64_t num, struct str keys)
+{
+	static const char sql[] = "UPDATE memory SET keys = ?2 WHERE id = ?1 AND forgotten_at > 0";
+	int64_t key = sqlite_memory_key(space, num);
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+
+	sqlite_cache_change(c, &row_memory, key, STR_NULL);
+	sqlite_of(c)->forgot |= keys.p == NULL;
+	sqlite3_bind_int64(s, 1, key);
+	sqlite_bind_str(s, 2, keys);
+	return sqlite_run_change(c, s);
+}
+
 /* The log is not emptied for it: that would hold up the writes. */
 enum store_status sqlite_memory_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)
 {
@@ -258,6 +271,7 @@ static void read_memory(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.metadata = sqlite_column_str(s, 18, arena),
 		.origin = sqlite_column_str(s, 20, arena),
 		.quarantined_at_ms = sqlite3_column_int64(s, 21),
+		.keys = sqlite_column_str(s, 22, arena),
 	};
 	sqlite_column_digest(s, 19, m->digest);
 }
@@ -332,6 +346,25 @@ enum store_status sqlite_memory_scan(struct store_conn *c, int64_t space, uint64
 	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
 	sqlite3_bind_int64(s, 3, (int64_t)max);
 	return sqlite_read_list(c, s, read_memory, arena, ret, sizeof(*ret), max, ret_count);
+}
+
+enum store_status sqlite_memories_traced(struct store_conn *c, int64_t space, uint64_t after, size_t max,
+					 struct arena *arena, struct memory *ret, size_t *ret_count)
+{
+	static const char sql[] =
+		MEMORY_COLUMNS
+		"FROM memory m LEFT JOIN memory_version v ON v.memory = m.id AND v.version = m.version WHERE "
+		"m.id > ?1 AND m.id < ?2 AND (v.id IS NOT NULL OR m.keys IS NOT NULL) ORDER BY m.id LIMIT ?3";
+	sqlite3_stmt *s = sqlite_statement(c, sql);
+	enum store_status status;
+
+	sqlite3_bind_int64(s, 1, sqlite_memory_key(space, after));
+	sqlite3_bind_int64(s, 2, sqlite_memory_key(space + 1, 0));
+	sqlite3_bind_int64(s, 3, (int64_t)max);
+	status = sqlite_read_list(c, s, read_memory, arena, ret, sizeof(*ret), max, ret_count);
+	for (size_t i = 0; status == STORE_OK && i < *ret_count; i++)
+		ret[i].version = ret[i].current_version;
+	return status;
 }
 
 enum store_status sqlite_memories_quarantined(struct store_conn *c, int64_t space, uint64_t after, size_t max,

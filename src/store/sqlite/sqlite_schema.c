@@ -432,7 +432,20 @@ static const char step_16[] =
 
 static const char step_17[] =
 	/* What a space is told of its events depends on nothing that others write. */
-	"CREATE INDEX event_space ON event (space);";
+	"CREATE INDEX event_space ON event (space);"
+	/* What is forgotten keeps the numbers of the keys that wrote it, and its events keep theirs: else whoever has
+	 * stored something could take away by forgetting it that it was stored with that key. */
+	"ALTER TABLE memory ADD COLUMN keys TEXT;"
+	"DROP TRIGGER event_is_never_changed;"
+	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event WHEN new.actor IS NOT NULL OR "
+	"  (new.id, new.space, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, new.value_1, "
+	"  new.value_2, new.agent, new.note, new.access_key) IS NOT (old.id, old.space, old.at, old.kind, "
+	"  old.handoff, old.envelope, old.memory, old.attempt, old.value_1, old.value_2, old.agent, old.note, "
+	"  old.access_key) OR NOT EXISTS (SELECT 1 "
+	"  FROM memory m WHERE m.forgotten_at > 0 AND (m.id = (old.space << 40 | old.memory) OR m.id BETWEEN "
+	"  (old.space << 40 | CAST(old.value_1 AS INTEGER)) AND (old.space << 40 | CAST(old.value_2 AS INTEGER)))) "
+	"BEGIN"
+	"  SELECT raise(ABORT, 'an event is never changed'); END;";
 
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
 	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11, step_12,

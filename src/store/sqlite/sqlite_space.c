@@ -77,6 +77,12 @@ enum store_status sqlite_space_set_guard(struct store_conn *c, int64_t space, in
 	"handoffs_pruned, guard, bytes, agents, quota_memories, quota_bytes, quota_handoffs, quota_waiting, " \
 	"quota_agents, trust_floor FROM space "
 
+/* What is no number is none that anybody has set, and not "no limit". */
+static int64_t column_quota(sqlite3_stmt *s, int column)
+{
+	return sqlite3_column_type(s, column) == SQLITE_INTEGER ? sqlite3_column_int64(s, column) : INT64_MIN;
+}
+
 static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 {
 	*(struct space_row *)ret = (struct space_row){
@@ -90,8 +96,8 @@ static void read_space(sqlite3_stmt *s, struct arena *arena, void *ret)
 		.guard = sqlite_column_ruling(s, 9),
 		.bytes = sqlite3_column_int64(s, 10),
 		.agents = sqlite3_column_int64(s, 11),
-		.quota = {sqlite3_column_int64(s, 12), sqlite3_column_int64(s, 13), sqlite3_column_int64(s, 14),
-			  sqlite3_column_int64(s, 15), sqlite3_column_int64(s, 16)},
+		.quota = {column_quota(s, 12), column_quota(s, 13), column_quota(s, 14), column_quota(s, 15),
+			  column_quota(s, 16)},
 		.trust_floor = (enum trust)sqlite_column_ruling(s, 17),
 	};
 }

@@ -88,7 +88,7 @@ static void add_version(struct store_conn *c, uint64_t *random, struct buf *out)
 static void change_memory(struct store_conn *c, uint64_t *random, struct buf *out)
 {
 	int64_t space = some_space(random);
-	uint64_t num = some_num(random), what = random_below(random, 6);
+	uint64_t num = some_num(random), what = random_below(random, 7);
 
 	buf_printf(out, "change_memory %llu ", (unsigned long long)what);
 	if (what == 0)
@@ -97,6 +97,8 @@ static void change_memory(struct store_conn *c, uint64_t *random, struct buf *ou
 		show_status(out, store_memory_set_pinned(c, space, num, what == 1));
 	else if (what == 3)
 		show_status(out, store_memory_set_quarantined(c, space, num, some_time(random)));
+	else if (what == 4)
+		show_status(out, store_memory_set_keys(c, space, num, some_text(random)));
 	else
 		show_status(out, store_memory_set_superseded(c, space, num, some_num(random)));
 }

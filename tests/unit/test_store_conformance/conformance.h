@@ -15,9 +15,9 @@ struct conformance_part {
 };
 
 extern const struct conformance_part conformance_access_keys, conformance_agents, conformance_alerts,
-	conformance_channels, conformance_envelopes, conformance_events, conformance_handoffs, conformance_memories,
-	conformance_queues, conformance_replies, conformance_retention, conformance_spaces, conformance_tally,
-	conformance_tasks, conformance_transactions;
+	conformance_channels, conformance_envelopes, conformance_events, conformance_forgotten, conformance_handoffs,
+	conformance_memories, conformance_queues, conformance_replies, conformance_retention, conformance_spaces,
+	conformance_tally, conformance_tasks, conformance_transactions;
 
 #define CONFORMANCE_PART(part) \
 	const struct conformance_part conformance_##part = {#part, part, sizeof(part) / sizeof(part[0])}

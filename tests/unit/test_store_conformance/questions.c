@@ -143,6 +143,7 @@ QUESTION(memories)
 	SHOW_ONE(show_memory, store_memory_get(c, space, num, version, arena, &row));
 	SHOW_LIST(show_memory, store_memory_versions(c, space, num, version, some_max(random), arena, rows, &count));
 	SHOW_LIST(show_memory, store_memory_scan(c, space, after, some_max(random), arena, rows, &count));
+	SHOW_LIST(show_memory, store_memories_traced(c, space, after, some_max(random), arena, rows, &count));
 	num = 0;
 	show_status(out, store_memory_next(c, space, &num));
 	show_number(out, &(int64_t){(int64_t)num});

@@ -30,7 +30,7 @@ void show_str(struct buf *b, struct str s)
 void show_memory(struct buf *b, const struct memory *m)
 {
 	const struct str texts[] = {m->content, m->summary, m->kind, m->tags, m->agent, m->task, m->metadata,
-				    m->origin};
+				    m->origin, m->keys};
 	const int64_t numbers[] = {
 		m->space, (int64_t)m->num, m->current_version, m->pinned, m->created_at_ms, (int64_t)m->supersedes,
 		(int64_t)m->superseded_by, m->forgotten_at_ms, m->version, m->updated_at_ms, m->expires_at_ms,
