@@ -85,7 +85,7 @@ static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret
 	if (prev == '-')
 		return false;
 	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) ||
-	       credentials_assign_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
+	       credentials_beside_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
 	       (prev == 'Y' && credentials_block_putty(s, i, ret));
 }
 
@@ -99,16 +99,17 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		       credentials_line_cookie(s, i, ret) || credentials_line_htpasswd(s, i, ret) ||
 		       credentials_line_pgpass(s, i, ret) || credentials_assign_sign(s, i, ret);
 	case ',':
-		return credentials_line_csv(s, i, ret) || credentials_assign_pair(s, i, ret);
+		credentials_columns_header(s, i);
+		return credentials_beside_pair(s, i, ret);
 	case '|':
-		return credentials_line_cell(s, i, ret) || credentials_assign_cell(s, i, ret);
+		return credentials_line_cell(s, i, ret) || credentials_beside_cell(s, i, ret);
 	case '"':
 	case '\'':
-		return credentials_assign_call(s, i, ret);
+		return credentials_beside_call(s, i, ret);
 	case '>':
-		return credentials_assign_element(s, i, ret);
+		return credentials_beside_element(s, i, ret);
 	case '#':
-		return credentials_assign_define(s, i, ret);
+		return credentials_beside_define(s, i, ret);
 	case '-':
 		return at_dash(s, i, ret);
 	case '.':
@@ -151,6 +152,7 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'r':
 	case 'R':
 	case 'i':
+		credentials_columns_header(s, i);
 		return credentials_said(s, i, ret);
 	default:
 		return false;
@@ -196,8 +198,9 @@ size_t credentials_scan(struct str text, struct credential *ret, size_t max)
 	struct credentials_scan s = {.text = text};
 	size_t count = 0, i = 0;
 
-	while (count < max && (i = next_stop(text, i)) < text.n) {
-		if (!at_stop(&s, i, &ret[count])) {
+	while (count < max && i < text.n) {
+		i = next_stop(text, i);
+		if (!credentials_columns_next(&s, i, &ret[count]) && (i == text.n || !at_stop(&s, i, &ret[count]))) {
 			i++;
 			continue;
 		}
