@@ -122,6 +122,10 @@ bool credentials_token_discord(const struct credentials_scan *s, size_t i, struc
 bool credentials_token_airtable(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_facebook(const struct credentials_scan *s, size_t i, struct credential *ret);
 
+/* credentials_issued.c: a byte inside a token that has no joint; '-' of Mailchimp's …-us12. */
+bool credentials_issued(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_issued_mailchimp(const struct credentials_scan *s, size_t i, struct credential *ret);
+
 /* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of the
  * former in base64. */
 bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credential *ret);
