@@ -2,6 +2,7 @@
 
 #include "core/delivery/delivery.h"
 #include "engine/quota.h"
+#include "engine/said.h"
 #include "engine/waiting.h"
 
 enum { TAKEN_BYTES = 16 << 20 };
@@ -107,7 +108,9 @@ static enum problem_code take(struct op *op, struct store_conn *c)
 			if (r->rows == NULL)
 				r->rows = arena_calloc(op->arena, (size_t)r->max, sizeof(*r->rows));
 			r->rows[r->count++] = row;
-			code = weigh(op, c, &row, &bytes);
+			code = said_refuse_name(op, c, SAID_OF_HANDOFF, row.num, "instance", r->instance);
+			if (code == P_OK)
+				code = weigh(op, c, &row, &bytes);
 		}
 	}
 	if (code == P_OK && r->count == 0 && !op->wait.is_over)
