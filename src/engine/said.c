@@ -53,17 +53,3 @@ enum problem_code said_guard(struct op *op, struct store_conn *c, enum said_of o
 		return P_OK;
 	return said_put(op, c, of, num, &clean, text);
 }
-
-enum problem_code said_refuse_name(struct op *op, struct store_conn *c, enum said_of of, uint64_t num,
-				   const char *field, struct str name)
-{
-	const struct redact_answer said = {.text = name, .text_field = field};
-	struct redact_answer clean;
-	enum redact_policy policy;
-	enum problem_code code;
-
-	if (name.p == NULL || !redact_answer(&said, op->arena, &clean))
-		return P_OK;
-	code = said_policy(op, c, of, num, &policy);
-	return code == P_OK && policy != REDACT_OFF ? redact_refuse_answer(&clean, &op->problem) : code;
-}

@@ -18,10 +18,6 @@ enum problem_code said_policy(struct op *op, struct store_conn *c, enum said_of 
 enum problem_code said_guard(struct op *op, struct store_conn *c, enum said_of of, uint64_t num, const char *field,
 			     struct str *text);
 
-/* The same for a name that cannot be blanked: P_CREDENTIALS_FOUND whatever the policy is, but for off. */
-enum problem_code said_refuse_name(struct op *op, struct store_conn *c, enum said_of of, uint64_t num,
-				   const char *field, struct str name);
-
 /* The same for what was looked through before, by redact_answer, and found to have one: the text is for many. */
 enum problem_code said_put(struct op *op, struct store_conn *c, enum said_of of, uint64_t num,
 			   const struct redact_answer *clean, struct str *text);
