@@ -62,6 +62,33 @@ static void every_rule_finds_its_example_and_spares_the_other(void **state)
 		check_rule(&DOT[i], '.');
 }
 
+/* Behind a public half, as Dynatrace's and others' have one, more is drawn. */
+static void no_rule_ends_before_the_token_does(void **state)
+{
+	static const char *const behind[] = {".LR8AY1YKCYVERI7PZFR3BZ1O1NG7", "_k3Lq9ZtR2vLxW0nKb7JpYcD4",
+					     "-9f86d081884c7d65",
+					     "$k3Lq9ZtR2vLxW0nKb7Jp"};
+	const struct {
+		const struct rule *table;
+		size_t count;
+	} tables[] = {{UNDERSCORE, COUNT(UNDERSCORE)}, {DASH, COUNT(DASH)}, {DOT, COUNT(DOT)}};
+	char text[2048];
+	struct credential hits[4];
+
+	(void)state;
+	for (size_t t = 0; t < COUNT(tables); t++)
+		for (size_t i = 0; i < tables[t].count; i++)
+			for (size_t k = 0; k < COUNT(behind); k++) {
+				const struct rule *r = &tables[t].table[i];
+				size_t n = (size_t)snprintf(text, sizeof(text), "%s%s%s", r->prefix, r->finds,
+							    behind[k]);
+				size_t count = credentials_scan(str_of(text), hits, COUNT(hits));
+
+				if (count && (hits[0].at || hits[0].len != n))
+					fail_msg("%zu of %zu bytes of %s", hits[0].len, n, text);
+			}
+}
+
 static void rules_are_in_the_order_that_they_are_found_by(void **state)
 {
 	const struct {
@@ -136,6 +163,35 @@ static const struct form FOUND[] = {
 	{"password", "كلمة المرور: ", "hunter2xy", "\n"},
 	{"password", "סיסמה: ", "hunter2xy", "\n"},
 	{"password", "m\u1eadt kh\u1ea9u: ", "hunter2xy", "\n"},
+	{"dynatrace_token", "For the deploy we use ",
+	 "dt0" "c01.AVV55FS0NT448KVOC47TIK3J.LR8AY1YKCYVERI7PZFR3BZ1O1NG7HLFIF3DRNMF6QO3NPIA9UHUMMBONXLLPTHZP",
+	 " and it works."},
+	{"gcp_refresh_token", "For the deploy we use ", "1/"
+	 "/0gpLIix6MEOLeMa61EqJomTEI1JEzO3joOj37HyVaQXekW9LctXb03rEMU64yT", " and it works."},
+	{"azure_client_secret", "For the deploy we use ", "eWX8Q"
+	 "~Y6BzUZKC97i4xgciFnq9RBXO2tAG1yKwIL", " and it works."},
+	{"jfrog_key", "For the deploy we use ", "AK"
+	 "CpALo5vR67b2rMQSkS3u9I5KKgTPnO1KrsheE2OEfwZeA5jbsBXA3hcMNWcyTLvJ47rGpct", " and it works."},
+	{"jfrog_token", "For the deploy we use ", "cmVm"
+	 "dGtuOjAxOjaegMIc8mAsNqjSc3vux9i53yyD3HyP3MRJgN8ZGrBOUTp7tBqH", " and it works."},
+	{"nuget_key", "For the deploy we use ", "oy"
+	 "2t9va0ubyidv3wwr5bdbxq3tulxluxqtygbit6orpul1", " and it works."},
+	{"crates_token", "For the deploy we use ", "ci"
+	 "oPSggMu8vR1oCZ29kfvVPn4KCroYhcH9m", " and it works."},
+	{"wallet_key", "For the deploy we use ", "xp"
+	 "rv9s21ZrQH143KMtvvdCxJNtui6tgPe9TKaswJWPhTKTdT3TAD1XvygZUcnF3pWvqjpaKbNyFx5weK8t"
+	 "G33ztmZDzyzUd41Xp8BZLGj2abT4g8", " and it works."},
+	{"wallet_key", "For the deploy we use ", "5"
+	 "KN9HxbXts4PFD8byu8BGsJyt9u1YhdxS4qJGJgaaU4XMru1w4r", " and it works."},
+	{"square_token", "For the deploy we use ", "EA"
+	 "AAichdeEc2TfGGFukuewyPyLtxqmvBhiJaTUyYfKlcxDMPYIyOZcN4BdxOFWSu", " and it works."},
+	{"mailchimp_key", "For the deploy we use ", ""
+	 "dde07682d7d40ab83e3c3a30f47c123c-us12", " and it works."},
+	{"azure_devops_token", "For the deploy we use ", ""
+	 "l0bv12hb2hRE1S8sLtZfcXKGHTpgJVg7JdJu3Kl0eplPpDNSW8zqxMz8wJA9fyGp7A1V9kASKWLRAZDO7HRE", " and it works."},
+	{"twitter_token", "For the deploy we use ", "AAAAAAAAAAAAAAAAAAAAA"
+	 "jPz54jkgFVE6SH8CLU2lirWmjLGu7o2SI9XsQT2AM2LLr4ntbrEZymlKxpuE%3DX3jASESMnDL150PJb"
+	 "EUe28zYU49cD6o5pPTXRe9n", " and it works."},
 	{"aws_access_key", "keyid", "AK" "IAQ3EGMXW5XK2WVJQA", "andmore"},
 	{"aws_access_key", "AWSKEY", "AK" "IAQ3EGMXW5XK2WVJQA", ""},
 	{"github_token", "fix-", "gh" "p_u8jzPde0IgxLd6GncfBAepfJk29s", ""},
@@ -175,7 +231,9 @@ static const char *const SPARED[] = {
 	"if password:\n    return\n", "password:\n  secretKeyRef:\n    name: x1y2z3\n", "def f(token):\n    pass\n",
 	"password: |\n  ${DB_PASSWORD}\n", "пароль: обязательно\n", "密码：不能为空\n", "mot de passe : obligatoire\n",
 	"MZXW6YTBOJRGAKIAQ3EGMXW5XK2WVJQAMZXW6YTBOI======", "risk-assessment-of-the-quarterly-report-2024",
-	"dapi_client_for_the_new_service", "HTTP ATATT3 is a prefix",
+	"dapi_client_for_the_new_service", "cioaccumulatorforinternalstreamsof", "https://host//0/path/of/a/file",
+	"9f86d081884c7d659a2feaa0c55ad015-usage", "oy2",
+	"see s.addEventListenerForEvents2 there", "HTTP ATATT3 is a prefix",
 };
 
 static void what_only_looks_like_one_is_spared(void **state)
@@ -266,6 +324,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_rule_finds_its_example_and_spares_the_other),
+		cmocka_unit_test(no_rule_ends_before_the_token_does),
 		cmocka_unit_test(rules_are_in_the_order_that_they_are_found_by),
 		cmocka_unit_test(the_forms_that_have_no_prefix_are_found),
 		cmocka_unit_test(what_only_looks_like_one_is_spared),

@@ -111,6 +111,10 @@ SPELLINGS = [
     {"security": {"no_plaintext_credentials": True}}, {"security": {"credentials": "none"}}, {"no plaintext credentials": True}, {"no_plaintext_credentials": "yes"},
     {"credentials": "none"}, {"credentials": "None."}, {"credentials": ["none"]}, {"credentials": []}, {"credentials": False}, {"credentials": "no plaintext"},
     {"security": "no passwords"}, {"security": "Never share passwords."}, {"security": "do not pass passwords"}, {"security": "no plaintext creds"},
+    {"do_not": ["include credentials"]}, {"do_not": ["share credentials", "deploy"]}, {"do_not": "include credentials"}, {"forbidden": ["credentials"]},
+    {"prohibited": ["plaintext credentials"]}, {"must_not": "leak secrets"}, {"never": ["share passwords"]}, {"guard": "redact"}, {"redact": "credentials"},
+    {"security": "don\u2019t include credentials"}, {"security": "credentials must be redacted"}, {"security": "credentials not allowed"},
+    {"security": "no tokens"}, {"security": "redact all passwords"}, {"security": "keine Passw\u00f6rter im Klartext"}, {"security": "keep credentials out"},
     {"credentials": "not in plain text"}, {"credential": "REDACTED"}, {"secrets": "mask"}, {"no-secrets": True},
 ]
 
@@ -122,7 +126,7 @@ def test_no_spelling_of_the_constraint_switches_nothing_on(api, constraints):
     assert envelope["locked"] == list(constraints)
 
 
-@pytest.mark.parametrize("word", ["refuse", "Reject!", "forbidden", "deny", ["refuse"]])
+@pytest.mark.parametrize("word", ["refuse", "Reject!", "prohibited", "forbidden", "deny", ["refuse"]])
 def test_to_refuse_has_many_words(api, word):
     api.store("something, so that the space is there")
     api.refused("credentials_found", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {"credentials": word}})
@@ -134,6 +138,10 @@ def test_to_refuse_has_many_words(api, word):
     ({"policy": "no plaintext credentials"}, "constraints.policy"), ({"rules": ["be kind", "no-plaintext-credentials"]}, "constraints.rules"),
     ({"Security Policy": {"text": "Never share passwords."}}, "constraints.Security Policy"), ({"passwords": "none"}, "constraints.passwords"),
     ({"creds": "redact"}, "constraints.creds"), ({"allow_plaintext_credentials": False}, "constraints.allow_plaintext_credentials"),
+    ({"notes": "please redact all passwords"}, "constraints.notes"), ({"sicherheit": "keine Passw\u00f6rter"}, "constraints.sicherheit"),
+    ({"notes": "credentials must be redacted"}, "constraints.notes"), ({"style": "passwords belong into the vault, and never into a handoff"}, "constraints.style"),
+    ({"do_not": ["go on with a password that has expired"]}, "constraints.do_not"), ({"do_not": ["deploy on Friday"]}, None), ({"never": "force-push"}, None),
+    ({"guard": "the gate"}, None), ({"max_tokens": 900, "notes": "no token limit"}, None),
     ({"no plaintext credentials": None}, "constraints.no plaintext credentials"), ({"no_plaintext_credentials": False}, None),
     ({"policy": "no plaintext credentials", "credentials": "redact"}, None), ({"password_rules": "at least 12 letters"}, None), ({"tokens": "none"}, None),
     ({"security": "no plaintext credentials"}, None), ({"credentials": "allowed"}, None), ({"tone": "secure"}, None), ({"credentials": "redact", "security": "stay in the VPN"}, None),
@@ -242,6 +250,35 @@ def queued(api, constraints):
 def parked(api, constraints):
     envelope = api.handoff(constraints=constraints)
     return api.ok("POST", f"/v1/envelopes/{envelope['id']}/park", {"reason": "later"}, status=201)["id"]
+
+
+def test_the_other_names_that_a_guarded_envelope_meets_are_looked_at(api):
+    envelope, plain = api.handoff(constraints=GUARDED), api.handoff()
+    named = f"room-{SECRET}"
+    body = {"envelope_id": envelope["id"], "to": "b", "fallbacks": ["c", named]}
+    assert api.refused("credentials_found", "POST", "/v1/handoffs", body)["field"] == "fallbacks"
+    new = {"envelope": {"target_agent": "b", "task_summary": "go", "constraints": GUARDED}, "fallbacks": [named]}
+    assert api.refused("credentials_found", "POST", "/v1/handoffs", new)["field"] == "fallbacks"
+    assert api.call("POST", "/v1/handoffs", {"envelope_id": envelope["id"], "to": "b"})[0] == 202
+    assert api.call("POST", "/v1/handoffs", {"envelope_id": plain["id"], "to": "c", "fallbacks": [named]})[0] == 202
+    (one,) = api.ok("POST", "/v1/agents/b/receive", {"instance": named})["handoffs"]
+    assert one["receiver"] == "room-[redacted: github_token]" and SECRET not in json.dumps(api.ok("GET", f"/v1/handoffs/{one['id']}"))
+
+
+@pytest.mark.parametrize("ready,path,fields", [
+    (queued, "/v1/handoffs/{id}/cancel", {}), (parked, "/v1/parked/{id}/redrive", {}), (queued, "/v1/queued/cancel", {"ids": True}),
+    (None, "/v1/envelopes/{id}/park", {}),
+], ids=lambda value: value.replace("/", ".") if isinstance(value, str) else "")
+def test_who_decided_it_is_guarded(api, ready, path, fields):
+    for constraints in (GUARDED, {}):
+        id = ready(api, constraints) if ready else api.handoff(constraints=constraints)["id"]
+        body = {**fields, "why" if ready else "reason": "it is done", "by": f"kim {SECRET}"}
+        if "ids" in body:
+            body["ids"] = [id]
+        done = api.call("POST", path.format(id=id), body)
+        assert done[0] in (200, 201, 202) and not (done[1] or {}).get("refused"), done
+        seen = json.dumps([done[1], api.ok("GET", "/v1/audit?page_size=1000"), api.ok("GET", "/v1/parked")])
+        assert (SECRET in seen) is (not constraints), constraints
 
 
 @pytest.mark.parametrize("ready,path,fields", [

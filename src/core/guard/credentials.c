@@ -34,18 +34,25 @@ enum {
 	STOP_K = 2097152,	/* ok: token */
 	STOP_Y = 4194304,	/* ey: key */
 	STOP_R = 8388608,	/* cr: secret, credentials */
-	STOP_I = 16777216	/* gi: login */
+	STOP_I = 16777216,	/* gi: login */
+	STOP_RARE = 33554432,	/* 2 V ~ Z 0, inside tokens without a joint */
+	STOP_BASE58 = 67108864,	/* 5K 5J 5H */
+	STOP_KC = 134217728,	/* AKCp */
+	STOP_XP = 268435456,	/* xprv */
+	STOP_CI = 536870912	/* cio */
 };
 
 static const uint32_t STOPS[256] = {
 	['='] = STOP_ALWAYS, [':'] = STOP_ALWAYS, ['|'] = STOP_ALWAYS, ['#'] = STOP_ALWAYS,
 	[','] = STOP_COMMA | STOP_COMMA_ANY, ['>'] = STOP_GREATER, ['"'] = STOP_QUOTE, ['\''] = STOP_QUOTE,
 	['_'] = STOP_UNDER, ['.'] = STOP_DOT | STOP_DOT_ANY, ['-'] = STOP_DASH,
-	['z'] = STOP_LOWER_Z, ['J'] = STOP_UPPER_J, ['I'] = STOP_UPPER_I | STOP_I,
-	['K'] = STOP_UPPER_K | STOP_K, ['C'] = STOP_UPPER_C,
+	['z'] = STOP_LOWER_Z, ['I'] = STOP_UPPER_I | STOP_I,
+	['K'] = STOP_UPPER_K | STOP_K | STOP_BASE58, ['C'] = STOP_UPPER_C | STOP_KC,
+	['2'] = STOP_RARE, ['V'] = STOP_RARE, ['~'] = STOP_RARE, ['Z'] = STOP_RARE, ['0'] = STOP_RARE,
+	['J'] = STOP_UPPER_J | STOP_BASE58, ['H'] = STOP_BASE58,
 	['w'] = STOP_W, ['W'] = STOP_W, ['B'] = STOP_WORD, ['b'] = STOP_WORD, ['L'] = STOP_WORD,
-	['p'] = STOP_LOWER_P, ['T'] = STOP_UPPER_T, ['s'] = STOP_S, ['S'] = STOP_S, ['k'] = STOP_K,
-	['y'] = STOP_Y, ['Y'] = STOP_Y, ['r'] = STOP_R, ['R'] = STOP_R, ['i'] = STOP_I, ['A'] = STOP_UPPER_A,
+	['p'] = STOP_LOWER_P | STOP_XP, ['T'] = STOP_UPPER_T, ['s'] = STOP_S, ['S'] = STOP_S, ['k'] = STOP_K,
+	['y'] = STOP_Y, ['Y'] = STOP_Y, ['r'] = STOP_R, ['R'] = STOP_R, ['i'] = STOP_I | STOP_CI, ['A'] = STOP_UPPER_A,
 	[0x9a] = STOP_COLON_WIDE,
 };
 
@@ -63,13 +70,17 @@ static const uint32_t STOPS[256] = {
 	 IS(c, 'a', STOP_LOWER_P) | IS(c, 'T', STOP_UPPER_T) | IS(c, 's', STOP_S) | IS(c, 'S', STOP_S) | \
 	 EITHER(c, 'o', STOP_K) | EITHER(c, 'e', STOP_Y) | EITHER(c, 'c', STOP_R) | EITHER(c, 'g', STOP_I) | \
 	 EITHER(c, 'p', STOP_W) | \
-	 IS(c, 0xbc, STOP_COLON_WIDE) | IS(c, '2', STOP_UNDER) | IS(c, '1', STOP_DOT) | IS(c, 'r', STOP_DOT) | \
+	 IS(c, 0xbc, STOP_COLON_WIDE) | IS(c, '2', STOP_UNDER) | IS(c, '1', STOP_UNDER) | IS(c, '1', STOP_DOT) | \
+	 IS(c, 'r', STOP_DOT) | \
 	 IS(c, 'p', STOP_DOT) | IS(c, 'k', STOP_DOT) | IS(c, 'T', STOP_UNDER | STOP_DASH) | \
 	 IS(c, 'S', STOP_UNDER | STOP_DASH) | \
 	 IS(c, 'K', STOP_DASH) | IS(c, 'I', STOP_DASH) | IS(c, 'U', STOP_DASH) | \
 	 IS(c, '8', STOP_UNDER) | IS(c, 'G', STOP_DOT) | IS(c, '9', STOP_DOT) | IS(c, 'b', STOP_DOT) | \
 	 IS(c, 's', STOP_DOT) | IS(c, 'S', STOP_UPPER_I | STOP_UPPER_K) | \
 	 IS(c, 'X', STOP_DASH) | IS(c, 'E', STOP_DASH) | IS(c, 'Y', STOP_DASH) | \
+	 IS(c, 'm', STOP_RARE) | IS(c, 'y', STOP_RARE) | IS(c, 'Q', STOP_RARE) | IS(c, '/', STOP_RARE) | \
+	 IS(c, 'A', STOP_RARE) | IS(c, '5', STOP_BASE58) | IS(c, 'K', STOP_KC) | IS(c, 'x', STOP_XP) | \
+	 IS(c, 'c', STOP_CI) | RANGE(c, '0', '9', STOP_DASH) | \
 	 IS(c, 'I', STOP_LOWER_Z) | IS(c, 'y', STOP_UPPER_J) | \
 	 IS(c, 'K', STOP_UPPER_I) | IS(c, 'B', STOP_UPPER_I) | IS(c, 'A', STOP_UPPER_C))
 #define BEHIND_4(c) BEHIND(c), BEHIND((c) + 1), BEHIND((c) + 2), BEHIND((c) + 3)
@@ -85,8 +96,8 @@ static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret
 	if (prev == '-')
 		return false;
 	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) ||
-	       credentials_assign_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
-	       (prev == 'Y' && credentials_block_putty(s, i, ret));
+	       credentials_beside_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
+	       (prev == 'Y' && credentials_block_putty(s, i, ret)) || credentials_issued_mailchimp(s, i, ret);
 }
 
 static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret)
@@ -99,16 +110,17 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 		       credentials_line_cookie(s, i, ret) || credentials_line_htpasswd(s, i, ret) ||
 		       credentials_line_pgpass(s, i, ret) || credentials_assign_sign(s, i, ret);
 	case ',':
-		return credentials_line_csv(s, i, ret) || credentials_assign_pair(s, i, ret);
+		credentials_columns_header(s, i);
+		return credentials_beside_pair(s, i, ret);
 	case '|':
-		return credentials_line_cell(s, i, ret) || credentials_assign_cell(s, i, ret);
+		return credentials_line_cell(s, i, ret) || credentials_beside_cell(s, i, ret);
 	case '"':
 	case '\'':
-		return credentials_assign_call(s, i, ret);
+		return credentials_beside_call(s, i, ret);
 	case '>':
-		return credentials_assign_element(s, i, ret);
+		return credentials_beside_element(s, i, ret);
 	case '#':
-		return credentials_assign_define(s, i, ret);
+		return credentials_beside_define(s, i, ret);
 	case '-':
 		return at_dash(s, i, ret);
 	case '.':
@@ -118,16 +130,16 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case '_':
 		return credentials_token_prefixed(s, i, ret);
 	case 'A':
-		return credentials_token_facebook(s, i, ret);
+		return credentials_token_facebook(s, i, ret) || credentials_issued(s, i, ret);
 	case 'z':
 		return credentials_token_google(s, i, ret);
 	case 'J':
-		return credentials_token_jwt(s, i, ret);
+		return credentials_token_jwt(s, i, ret) || credentials_issued(s, i, ret);
 	case 'I':
 		return credentials_token_aws(s, i, ret) || credentials_place_sql(s, i, ret) ||
 		       credentials_said(s, i, ret);
 	case 'p':
-		return credentials_token_databricks(s, i, ret);
+		return credentials_token_databricks(s, i, ret) || credentials_issued(s, i, ret);
 	case 'T':
 		return credentials_token_atlassian(s, i, ret);
 	case '\x9a':
@@ -135,9 +147,17 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'L':
 		return credentials_block_base64(s, i, ret);
 	case 'K':
-		return credentials_token_twilio(s, i, ret) || credentials_said(s, i, ret);
+		return credentials_token_twilio(s, i, ret) || credentials_issued(s, i, ret) ||
+		       credentials_said(s, i, ret);
 	case 'C':
-		return credentials_token_twilio(s, i, ret);
+		return credentials_token_twilio(s, i, ret) || credentials_issued(s, i, ret);
+	case '2':
+	case 'V':
+	case '~':
+	case 'Z':
+	case '0':
+	case 'H':
+		return credentials_issued(s, i, ret);
 	case 'B':
 	case 'b':
 		return credentials_place_header(s, i, ret);
@@ -150,7 +170,12 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'Y':
 	case 'r':
 	case 'R':
+		credentials_columns_header(s, i);
+		return credentials_said(s, i, ret);
 	case 'i':
+		if (credentials_issued(s, i, ret))
+			return true;
+		credentials_columns_header(s, i);
 		return credentials_said(s, i, ret);
 	default:
 		return false;
@@ -196,8 +221,9 @@ size_t credentials_scan(struct str text, struct credential *ret, size_t max)
 	struct credentials_scan s = {.text = text};
 	size_t count = 0, i = 0;
 
-	while (count < max && (i = next_stop(text, i)) < text.n) {
-		if (!at_stop(&s, i, &ret[count])) {
+	while (count < max && i < text.n) {
+		i = next_stop(text, i);
+		if (!credentials_columns_next(&s, i, &ret[count]) && (i == text.n || !at_stop(&s, i, &ret[count]))) {
 			i++;
 			continue;
 		}

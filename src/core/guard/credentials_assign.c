@@ -12,18 +12,19 @@ static bool is_blank(char c)
 }
 
 /* The value as a token known by its form, or as what its name makes of it. */
-static bool judge(const struct credentials_scan *s, const struct credentials_value *v, enum credentials_name name,
-		  enum credentials_form form, struct credential *ret)
+bool credentials_assign_judge(const struct credentials_scan *s, struct credentials_value *v,
+			      enum credentials_name name, enum credentials_form form, struct credential *ret)
 {
 	const char *kind;
-	size_t end = v->end;
+	size_t end;
 
 	if (v->at < s->from || v->code)
 		return false;
 	if (credentials_token_at(s, v->at, ret) || credentials_block_base64(s, v->at, ret))
 		return true;
-	if (!credentials_value_is_secret(str_sub(s->text, v->at, end), name, form, &kind))
+	if (!credentials_read_secret(s->text, v, name, form, &kind))
 		return false;
+	end = v->end;
 	if (!v->quoted && end - v->at == CREDENTIALS_VALUE_LOOK)
 		end = credentials_read_on(s->text, end);
 	*ret = (struct credential){v->at, end - v->at, kind};
@@ -43,7 +44,10 @@ static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *r
 	*ret_value = i + 1;
 	if (text.p[i] == ':')
 		return prev != ':' && next != ':' && next != '=';
-	if (next == '=' || next == '~' || credentials_among(prev, "<>+-*/%&^~"))
+	/* =~ is an operator where a blank follows, or a pattern. */
+	if (next == '~' && !credentials_is(credentials_byte(text, i + 2), CH_ALNUM))
+		return false;
+	if (next == '=' || credentials_among(prev, "<>+-*/%&^~"))
 		return false;
 	if (next == '>')
 		*ret_value = i + 2;
@@ -60,7 +64,7 @@ static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *r
 }
 
 /* "api key: …" in a sentence. */
-static enum credentials_name name_of_two_words(struct str text, struct str name)
+enum credentials_name credentials_assign_two_words(struct str text, struct str name)
 {
 	size_t at = (size_t)(name.p - text.p);
 	struct str first;
@@ -156,6 +160,15 @@ static bool precedes_another(struct str text, size_t end)
 	return name_end > end + 1 && credentials_byte(text, name_end) == '=';
 }
 
+/* -o username=bob,password=x,vers=3.0: between commas, and in no call. */
+static bool is_option(struct str text, size_t at, size_t end)
+{
+	struct str line = str_sub(text, credentials_read_line(text, at), at);
+
+	return credentials_among(at > 0 ? text.p[at - 1] : ' ', ",") && str_find(line, '=') < line.n &&
+	       str_find(line, '(') == line.n && credentials_among(credentials_byte(text, end), ", \n\r");
+}
+
 /* "Log in with user=admin password=…, then go on.": a name with nothing but a space before it, and behind the value
  * a word, or the end of the sentence. A list of arguments ends with a bracket. */
 static bool in_sentence(struct str text, size_t at, size_t end)
@@ -185,7 +198,8 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 	if (v->quoted)
 		return FORM_QUOTED;
 	if (text.p[sign] == '=' && tight &&
-	    (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end)))
+	    (name.p[0] == '-' || credentials_among(before, "?&;=") || precedes_another(text, v->end) ||
+	     is_option(text, at, v->end)))
 		return FORM_LITERAL;
 	if (!ends_line(text, v->end) || !begins_line(text, at))
 		return text.p[sign] == '=' && tight && (is_capitals(name) || in_sentence(text, at, v->end))
@@ -195,8 +209,22 @@ static enum credentials_form form_of(struct str text, struct str name, size_t si
 	return text.p[sign] == ':' && v->at > sign + 1 ? FORM_LITERAL : FORM_BARE;
 }
 
+/* NAME=value alone on its line: nothing that ends it belongs to a sentence. */
+static void end_of_line(struct str text, size_t name, struct credentials_value *v)
+{
+	size_t end;
+
+	if (v->quoted || v->end == v->at || v->end - v->at >= CREDENTIALS_VALUE_LOOK || !begins_line(text, name) ||
+	    (name > 0 && !credentials_is(text.p[name - 1], CH_SPACE)))
+		return;
+	for (end = v->end; end < text.n && credentials_among(text.p[end], ".,;:?*)]}>\"'`");)
+		end++;
+	if (end == text.n || credentials_is(text.p[end], CH_SPACE))
+		v->end = end;
+}
+
 /* Authorization: Token …; Bearer and Basic are found without the header's name. */
-static bool authorization(const struct credentials_scan *s, size_t i, struct credential *ret)
+bool credentials_assign_authorization(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text;
 	struct credentials_value v = {0};
@@ -212,7 +240,7 @@ static bool authorization(const struct credentials_scan *s, size_t i, struct cre
 	}
 	if (credentials_here(t, i, STR("AWS4-")))
 		return false;
-	return credentials_read_value(t, i, &v) && judge(s, &v, NAME_AUTHORIZATION, FORM_BARE, ret);
+	return credentials_read_value(t, i, &v) && credentials_assign_judge(s, &v, NAME_AUTHORIZATION, FORM_BARE, ret);
 }
 
 /* Does the line end behind blanks at i, or behind YAML's | or >, with - or + ? */
@@ -300,7 +328,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 		return false;
 	sort = credentials_name_of(name);
 	if (sort == NAME_NONE)
-		sort = name_of_two_words(t, name);
+		sort = credentials_assign_two_words(t, name);
 	if (sort == NAME_NONE && str_is(name, "default"))
 		sort = name_of_variable(t, (size_t)(name.p - t.p));
 	if (sort == NAME_PASSWORD && !str_ieq(name, STR("pass")) &&
@@ -313,7 +341,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	} else if (sort == NAME_VALUE) {
 		sort = name_beside(t, (size_t)(name.p - t.p));
 	} else if (sort == NAME_AUTHORIZATION) {
-		return authorization(s, value, ret);
+		return credentials_assign_authorization(s, value, ret);
 	}
 	if (sort == NAME_NONE || !credentials_read_value(t, value, &v) || (compares && !v.quoted))
 		return false;
@@ -323,6 +351,8 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	if (credentials_value_is_name(name, str_sub(t, v.at, v.end)))
 		return false;
 	form = form_of(t, name, i, &v);
+	if (form != FORM_BARE && t.p[i] == '=')
+		end_of_line(t, (size_t)(name.p - t.p), &v);
 	/* Nobody names a member of a program "pw" and gives it a type behind a colon. */
 	if (str_ieq(name, STR("pw")) && t.p[i] == ':' && v.at > i + 1 && ends_line(t, v.end) && form == FORM_BARE)
 		form = FORM_LITERAL;
@@ -331,7 +361,7 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 	/* A pass is also what a compiler makes: the value must be more of a password. */
 	if (str_ieq(name, STR("pass")) && !credentials_line_has_user(t, (size_t)(name.p - t.p)))
 		form = form == FORM_QUOTED ? FORM_LITERAL : FORM_BARE;
-	return judge(s, &v, sort, form, ret);
+	return credentials_assign_judge(s, &v, sort, form, ret);
 }
 
 bool credentials_assign_given(const struct credentials_scan *s, enum credentials_name sort, size_t i, size_t value,
@@ -342,140 +372,18 @@ bool credentials_assign_given(const struct credentials_scan *s, enum credentials
 
 	value = next_line(s->text, i, skip_stars(s->text, value), &is_next);
 	return credentials_read_value(s->text, value, &v) &&
-	       judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
+	       credentials_assign_judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
 }
 
 bool credentials_assign_whole(struct str name, struct str value, struct credential *ret)
 {
 	struct credentials_scan s = {.text = value};
-	struct credentials_value v = {0, value.n, true, false};
+	struct credentials_value v = {0, value.n, value.n, true, false};
 	enum credentials_name sort = credentials_name_of(name);
 
 	if (sort == NAME_NONE || sort == NAME_VALUE || credentials_value_is_name(name, value))
 		return false;
 	if (sort == NAME_AUTHORIZATION)
-		return authorization(&s, 0, ret);
-	return judge(&s, &v, sort, FORM_QUOTED, ret);
-}
-
-/* --- Without a sign ------------------------------------------------------------------------------ */
-
-/* setenv("API_KEY", "…") */
-bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text, name;
-	struct credentials_value v;
-	enum credentials_name sort;
-	size_t value = i + 1;
-
-	if (i < 3 || (t.p[i - 1] != '"' && t.p[i - 1] != '\''))
-		return false;
-	while (value < t.n && is_blank(t.p[value]))
-		value++;
-	if (value >= t.n || !credentials_among(t.p[value], "\"'\\") || !credentials_read_name(t, i, &name))
-		return false;
-	sort = credentials_name_of(name);
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, value, &v) || !v.quoted)
-		return false;
-	if (sort == NAME_AUTHORIZATION)
-		return authorization(s, value, ret);
-	return judge(s, &v, sort, FORM_LOOSE, ret);
-}
-
-/* setPassword("…"), .token('…') */
-bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text, name;
-	struct credentials_value v;
-	enum credentials_name sort;
-
-	if (i < 4 || t.p[i - 1] != '(' || !credentials_is(t.p[i - 2], CH_ALNUM) ||
-	    !credentials_read_name(t, i - 1, &name))
-		return false;
-	sort = credentials_name_of(name);
-	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION || !credentials_read_value(t, i, &v))
-		return false;
-	return judge(s, &v, sort, sort == NAME_PASSWORD ? FORM_LITERAL : FORM_LOOSE, ret);
-}
-
-/* | password | … | */
-bool credentials_assign_cell(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text, name;
-	struct credentials_value v;
-	enum credentials_name sort;
-
-	if (i < 3 || t.p[i - 1] != ' ' || credentials_byte(t, i + 1) != ' ' || !credentials_read_name(t, i, &name))
-		return false;
-	sort = credentials_name_of(name);
-	if (sort == NAME_NONE)
-		sort = name_of_two_words(t, name);
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v))
-		return false;
-	return judge(s, &v, sort, FORM_LOOSE, ret);
-}
-
-/* <password>…</password> */
-bool credentials_assign_element(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text, name;
-	struct credentials_value v;
-	enum credentials_name sort;
-	size_t at;
-
-	if (i < 4 || !credentials_is(t.p[i - 1], CH_LETTER) || !credentials_read_name(t, i, &name))
-		return false;
-	at = (size_t)(name.p - t.p);
-	if (at == 0 || (t.p[at - 1] != '<' && t.p[at - 1] != ':'))
-		return false;
-	sort = credentials_name_of(name);
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, i + 1, &v) ||
-	    !credentials_here(t, v.end, STR("</")))
-		return false;
-	return judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
-}
-
-/* #define API_KEY "…" */
-bool credentials_assign_define(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text;
-	size_t at, end;
-	struct credentials_value v;
-	enum credentials_name sort;
-
-	if (!credentials_here(t, i, STR("#define ")))
-		return false;
-	for (at = i + 8; at < t.n && is_blank(t.p[at]);)
-		at++;
-	end = credentials_run(t, at, CH_WORD);
-	if (end - at < 3 || end - at > CREDENTIALS_NAME_BYTES || !is_blank(credentials_byte(t, end)))
-		return false;
-	sort = credentials_name_of(str_sub(t, at, end));
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || !v.quoted ||
-	    credentials_value_is_name(str_sub(t, at, end), str_sub(t, v.at, v.end)))
-		return false;
-	return judge(s, &v, sort, FORM_QUOTED, ret);
-}
-
-/* --password … or -token …; with '=' it is found at the sign. */
-bool credentials_assign_flag(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text;
-	size_t at = i + 1, end;
-	struct credentials_value v;
-	enum credentials_name sort;
-
-	if (i > 0 && !credentials_is(t.p[i - 1], CH_SPACE) && !credentials_among(t.p[i - 1], "\"'`[("))
-		return false;
-	at += credentials_byte(t, at) == '-';
-	if (!credentials_is(credentials_byte(t, at), CH_LETTER))
-		return false;
-	end = credentials_run(t, at, CH_NAME);
-	/* ["--password", "…"] is a pair. */
-	if (end - at < 4 || end - at > CREDENTIALS_NAME_BYTES || credentials_byte(t, end) != ' ')
-		return false;
-	sort = credentials_name_of(str_sub(t, at, end));
-	if (sort == NAME_NONE || sort == NAME_VALUE || !credentials_read_value(t, end, &v) || t.p[v.at] == '-')
-		return false;
-	return judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
+		return credentials_assign_authorization(&s, 0, ret);
+	return credentials_assign_judge(&s, &v, sort, FORM_QUOTED, ret);
 }

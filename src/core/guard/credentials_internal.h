@@ -92,12 +92,14 @@ struct credentials_scan {
 		uint8_t sort[CREDENTIALS_COLUMNS];
 	} table;
 	struct {
-		size_t seen;	/* up to here commas have been looked at */
-		size_t next;	/* where the line begins that the header still holds for */
-		unsigned columns;	/* of the header; 0: there is none */
-		uint32_t secret;	/* of them those that name a secret, and of which sort */
+		size_t seen;	/* up to here lines have been looked at */
+		size_t next;	/* where the row begins that the header holds for */
+		char separator;
+		unsigned count;	/* of the header's columns; 0: there is none */
+		unsigned cell;	/* of the row, from which on no secret was found yet */
+		uint32_t secret;	/* columns that name a secret, and of which sort */
 		uint8_t sort[CREDENTIALS_COLUMNS];
-	} csv;
+	} columns;
 };
 
 /* Each is called with the place of the byte that its name says, or that its comment says; true with *ret filled. */
@@ -120,6 +122,10 @@ bool credentials_token_discord(const struct credentials_scan *s, size_t i, struc
 bool credentials_token_airtable(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_token_facebook(const struct credentials_scan *s, size_t i, struct credential *ret);
 
+/* credentials_issued.c: a byte inside a token that has no joint; '-' of Mailchimp's …-us12. */
+bool credentials_issued(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_issued_mailchimp(const struct credentials_scan *s, size_t i, struct credential *ret);
+
 /* credentials_block.c: the first '-' of "-----BEGIN", the '-' of "PuTTY-User-Key-File-", 'L' of the
  * former in base64. */
 bool credentials_block_pem(struct credentials_scan *s, size_t i, struct credential *ret);
@@ -139,20 +145,22 @@ bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct cr
  * token, key, secret, credentials, login). */
 bool credentials_said(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_assign.c: '=' or ':', ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of
- * <name>, '#' of #define, the first '-' of --name value. */
+/* credentials_assign.c: '=' or ':'. */
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret);
 /* The value behind the sign at i is given to a name of that sort; value is where it begins. */
 bool credentials_assign_given(const struct credentials_scan *s, enum credentials_name sort, size_t i, size_t value,
 			      struct credential *ret);
 /* All of value is given to name. */
 bool credentials_assign_whole(struct str name, struct str value, struct credential *ret);
-bool credentials_assign_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
-bool credentials_assign_call(const struct credentials_scan *s, size_t i, struct credential *ret);
-bool credentials_assign_cell(const struct credentials_scan *s, size_t i, struct credential *ret);
-bool credentials_assign_element(const struct credentials_scan *s, size_t i, struct credential *ret);
-bool credentials_assign_define(const struct credentials_scan *s, size_t i, struct credential *ret);
-bool credentials_assign_flag(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_beside.c: ',' in ("name", "value"), the quote in name("value"), '|' in a table, '>' of <name>, '#' of
+ * #define, the first '-' of --name value. */
+bool credentials_beside_pair(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_beside_call(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_beside_cell(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_beside_element(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_beside_define(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_beside_flag(const struct credentials_scan *s, size_t i, struct credential *ret);
 
 /* credentials_line.c: ':' of a Cookie header, of .pgpass and htpasswd; '|' of a table, by the header above. */
 bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -163,8 +171,11 @@ bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credenti
 bool credentials_line_phrase(const struct credentials_scan *s, size_t i, size_t at, struct credential *ret);
 /* Does a user stand before i on its line? user=root pass=… */
 bool credentials_line_has_user(struct str text, size_t i);
-/* ',' in a line of a file whose first line names its columns. */
-bool credentials_line_csv(struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_columns.c: ',' or a byte of a name, in what may be the first line of a file with columns. */
+void credentials_columns_header(struct credentials_scan *s, size_t i);
+/* The next secret of the rows below, where it begins at before or earlier. */
+bool credentials_columns_next(struct credentials_scan *s, size_t before, struct credential *ret);
 
 /* credentials_foreign.c: the last byte of a full-width colon behind a word for password in another script. */
 bool credentials_foreign_colon(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -196,12 +207,36 @@ const char *credentials_value_kind(enum credentials_name name);
 bool credentials_value_is_placeholder(struct str value);
 /* Does it look drawn at random, rather than written? min is the least length for which that can be said. */
 bool credentials_value_is_random(struct str value, size_t min);
+/* How surprising c is behind prev and before, in half bits; of letters and digits, see credentials_value.c. */
+unsigned credentials_value_surprise(char before, char prev, char c);
 /* A word that stands where a password would: required, sha256. */
 bool credentials_value_is_word(struct str value);
 /* Is it the end of the name that it is given to? token=token, API_TOKEN = "apiToken" */
 bool credentials_value_is_name(struct str name, struct str value);
 /* How many different bytes, up to the first 256. */
 unsigned credentials_value_distinct(struct str value);
+
+/* --- credentials_drawn.c: a password that has signs, or an expression ------------------------------ */
+
+enum credentials_drawn {
+	DRAWN_ALONE,		/* nothing but a value stands there */
+	DRAWN_IN_SENTENCE	/* or in code */
+};
+
+/* Is it drawn from letters, digits and signs? At least eight bytes of ASCII, with a sign. */
+bool credentials_drawn(struct str value, enum credentials_drawn where);
+
+/* --- credentials_assign.c: what is given to a name ----------------------------------------------- */
+
+struct credentials_value;
+
+/* The value as a token known by its form, or as what its name makes of it. */
+bool credentials_assign_judge(const struct credentials_scan *s, struct credentials_value *v,
+			      enum credentials_name name, enum credentials_form form, struct credential *ret);
+/* What a header says behind "Authorization:" at i. */
+bool credentials_assign_authorization(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* "api key", where name is "key". */
+enum credentials_name credentials_assign_two_words(struct str text, struct str name);
 
 /* --- credentials_read.c: where a name and a value begin and end ---------------------------------- */
 
@@ -212,13 +247,19 @@ enum {
 
 struct credentials_value {
 	size_t at, end;
+	size_t plain_end;	/* bare, and a sign follows that ends a value in code, as ',' does; else end */
 	bool quoted;
 	bool code;	/* bare, and a bracket follows: a call, an index */
 };
 
-/* The value that begins at i, or behind blanks there: up to the quote that closes it, or up to what cannot be in it.
- * False where there is none, or no end to it on its line. */
+/* The value that begins at i, or behind blanks there: up to the quote that closes it, or, bare, to white space, without
+ * what closes a sentence or a bracket that is open before it. False where there is none, or no end to it on its
+ * line. */
 bool credentials_read_value(struct str text, size_t i, struct credentials_value *ret);
+/* Is what was read a secret, all of it or the part before a sign? Of a password a part is never blanked alone; what
+ * issuers hand out has no such signs, and v ends before the first. */
+bool credentials_read_secret(struct str text, struct credentials_value *v, enum credentials_name name,
+			     enum credentials_form form, const char **ret_kind);
 /* The end of a bare value that was longer than CREDENTIALS_VALUE_LOOK. */
 size_t credentials_read_on(struct str text, size_t end);
 /* The name that ends at end, or before blanks, a quote, a bracket or Markdown's stars there.

@@ -96,6 +96,26 @@ static bool has_letter(struct str field)
 	return false;
 }
 
+/* The last field of a line goes on to its end, whatever signs it has; in a string, to the quote. */
+static size_t last_field_end(struct str text, size_t line, size_t at)
+{
+	bool alone = line == 0 || credentials_is(text.p[line - 1], CH_SPACE);
+	size_t end = field_end(text, at, alone ? "" : "\"'`", CREDENTIALS_VALUE_LOOK);
+
+	/* Log lines and addresses have more of them, and go on. */
+	return alone && credentials_byte(text, end) != '\n' && credentials_byte(text, end) != '\r' ? at : end;
+}
+
+/* A fingerprint has many. */
+static size_t colons(struct str field)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < field.n; i++)
+		count += field.p[i] == ':';
+	return count;
+}
+
 /* host:port:database:user:password, a line of .pgpass; i is the first colon. */
 bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
@@ -119,8 +139,8 @@ bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct 
 			return false;
 	}
 	at = end + 1;
-	end = field_end(t, at, ":\"'", CREDENTIALS_VALUE_LOOK);
-	return credentials_byte(t, end) != ':' &&
+	end = last_field_end(t, host, at);
+	return end > at && colons(str_sub(t, at, end)) <= 2 &&
 	       credentials_value_is_secret(str_sub(t, at, end), NAME_PASSWORD, FORM_LITERAL, &kind) &&
 	       hit(s, at, end, "pgpass", ret);
 }
@@ -264,98 +284,6 @@ bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credenti
 	while (end < limit && t.p[end] != '|' && t.p[end] != '\n')
 		end++;
 	return (end < limit || limit == t.n) && judge_cell(s, s->table.column, i + 1, end, ret);
-}
-
-/* --- Files with columns --- */
-
-enum { CSV_LINE_BYTES = 2048 };
-
-static struct str csv_cell(struct str cell)
-{
-	if (cell.n && cell.p[cell.n - 1] == '\r')
-		cell.n--;
-	cell = str_trim(cell);
-	if (cell.n >= 2 && (cell.p[0] == '"' || cell.p[0] == '\'') && cell.p[cell.n - 1] == cell.p[0])
-		cell = str_sub(cell, 1, cell.n - 1);
-	return cell;
-}
-
-/* A line of names, one of which is a secret's: no sentence and no code has nothing but names between its commas. */
-static void read_header(struct credentials_scan *s, struct str line)
-{
-	s->csv.columns = 0;
-	s->csv.secret = 0;
-	for (struct str rest = line; rest.p && s->csv.columns < CREDENTIALS_COLUMNS; s->csv.columns++) {
-		struct str cell = csv_cell(str_cut(&rest, ','));
-		enum credentials_name sort;
-
-		if (cell.n == 0 || cell.n > CREDENTIALS_NAME_BYTES || credentials_run(cell, 0, CH_NAME) != cell.n) {
-			s->csv.secret = 0;
-			break;
-		}
-		sort = credentials_name_of(cell);
-		if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION)
-			continue;
-		s->csv.secret |= UINT32_C(1) << s->csv.columns;
-		s->csv.sort[s->csv.columns] = (uint8_t)sort;
-	}
-	if (s->csv.secret == 0)
-		s->csv.columns = 0;
-}
-
-static unsigned count_columns(struct str line)
-{
-	unsigned count = 1;
-
-	for (size_t i = 0; i < line.n; i++)
-		count += line.p[i] == ',';
-	return count;
-}
-
-/* The first secret of a row behind what was found before. */
-static bool read_row(struct credentials_scan *s, struct str line, struct credential *ret)
-{
-	unsigned column = 0;
-	const char *kind;
-
-	for (struct str rest = line; rest.p && column < CREDENTIALS_COLUMNS; column++) {
-		struct str cell = csv_cell(str_cut(&rest, ','));
-		size_t at = cell.n ? (size_t)(cell.p - s->text.p) : 0;
-
-		if (cell.n && (s->csv.secret >> column & 1) && at >= s->from &&
-		    credentials_value_is_secret(cell, (enum credentials_name)s->csv.sort[column], FORM_LITERAL, &kind))
-			return hit(s, at, at + cell.n, kind, ret);
-	}
-	return false;
-}
-
-/* Each line is looked at once, at its first comma, and once more behind each hit. */
-bool credentials_line_csv(struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text, line;
-	size_t start = i, low = i > CSV_LINE_BYTES ? i - CSV_LINE_BYTES : 0;
-	size_t limit = t.n - i > CSV_LINE_BYTES ? i + CSV_LINE_BYTES : t.n;
-	const char *newline;
-
-	if (i < s->csv.seen)
-		return false;
-	while (start > low && t.p[start - 1] != '\n')
-		start--;
-	newline = memchr(t.p + i, '\n', limit - i);
-	s->csv.seen = newline ? (size_t)(newline - t.p) + 1 : limit;
-	line = str_sub(t, start, newline ? (size_t)(newline - t.p) : limit);
-	if (start > 0 && t.p[start - 1] != '\n')
-		return false;
-	if (s->csv.columns && start == s->csv.next && count_columns(line) == s->csv.columns) {
-		if (read_row(s, line, ret)) {
-			s->csv.seen = ret->at + ret->len;
-			return true;
-		}
-	} else {
-		read_header(s, line);
-	}
-	s->csv.next = start + line.n + 1;
-	return false;
 }
 
 /* --- Several words --- */

@@ -202,8 +202,7 @@ bool credentials_place_command(const struct credentials_scan *s, size_t i, struc
 	    !((line_has(t, i, "mysql") && credentials_byte(t, i + 2) != ' ') || line_has(t, i, "sshpass")))
 		return false;
 	if (!credentials_read_value(t, i + 2, &v) || v.code || v.at < s->from ||
-	    !credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, v.quoted ? FORM_QUOTED : FORM_LITERAL,
-					 &kind))
+	    !credentials_read_secret(t, &v, NAME_PASSWORD, v.quoted ? FORM_QUOTED : FORM_LITERAL, &kind))
 		return false;
 	return hit(s, v.at, v.end, kind, ret);
 }

@@ -17,6 +17,9 @@
 #define SPINE_CORE_CREDENTIALS_RULES_H
 
 #define CREDENTIALS_RULES_UNDERSCORE(X) \
+	X("fo1_", 3, CH_NAME, 40, 64, true, "fly_token", \
+	  "Zqumpm08hsE8JNpjJOQGa2rb19FlY0mG1ylvuhfJXqI", \
+	  "the-quick-brown-fox-jumps-over-the-lazyq") \
 	X("lsv2_pt_", 4, CH_WORD, 40, 64, true, "langsmith_key", \
 	  "u8jzPde0IgxLd6GncfBAepfJBd0Kh8oOOL8dKLzd_ocJ", \
 	  "the_quick_brown_fox_jumps_over_the_lazyq") \
@@ -103,6 +106,9 @@
 	X("rk_test_", 2, CH_ALNUM, 16, 255, false, "stripe_key", \
 	  "xYYMfGmzWkpAePcEJIuk", \
 	  "abc") \
+	X("pcsk_", 4, CH_WORD, 50, 90, true, "pinecone_key", \
+	  "Enomef_2mSJ5CMTIeg1ZTVnVv2fgKD0f6YYIgrCOX6Jhw7Hd11XzWL8MHpoKEzViXZya8c", \
+	  "the_quick_brown_fox_jumps_over_the_lazy_dog_and_run") \
 	X("gsk_", 3, CH_ALNUM, 40, 64, true, "groq_key", \
 	  "B4geqNfngAFTCloiADN5RpVI2XQWhX1ssrKrxqVqmCpl", \
 	  "connectionconnectionconnectionconnection") \
@@ -118,6 +124,9 @@
 	X("sk_prod_", 2, CH_ALNUM, 16, 255, true, "stripe_key", \
 	  "xlNtencYFJEeAgYzQJjO", \
 	  "connectionconnec") \
+	X("sk_", 2, CH_LOWER | CH_DIGIT, 48, 48, true, "elevenlabs_key", \
+	  "1f1bd38f1f34920fbd01f40072e3cf347862554017cdf83f", \
+	  "connectionconnectionconnectionconnectionconnecti") \
 	X("duffel_live_", 6, CH_NAME, 43, 43, true, "duffel_token", \
 	  "luYI0KN1gNT11cUzYZAa3u2olZU6uqbgsYlVvsSKuvi", \
 	  "the-quick-brown-fox-jumps-over-the-lazy-dog") \
@@ -154,6 +163,9 @@
 	X("dop_v1_", 3, CH_ALNUM, 40, 64, false, "digitalocean_token", \
 	  "1Vm8kV6um4yvMpy62O6SQ1IEE1HSa2bB9UoK4tYnzNLe", \
 	  "abc") \
+	X("vcp_", 3, CH_ALNUM, 40, 64, true, "vercel_token", \
+	  "NAsIrsD3mbLFecbVjafQ4gGnRfXBkg8QysD4FIS0Xzm41PB2qs353f2H", \
+	  "connectionconnectionconnectionconnection") \
 	X("sbp_", 3, CH_ALNUM, 40, 64, true, "supabase_token", \
 	  "K6kjcbhgN7kwjSbbciSPOcSeVce2LWxm090I5Qe43W6T", \
 	  "connectionconnectionconnectionconnection") \
@@ -184,6 +196,12 @@
 	X("ghs_", 3, CH_WORD, 20, 1024, false, "github_token", \
 	  "DsWJPiX1EwY2orTyRq_BRlEa", \
 	  "abc") \
+	X("access_token$production$", 6, CH_LOWER | CH_DIGIT, 12, 24, true, "paypal_token", \
+	  "uumrx47z68zqy9tf", \
+	  "connectionco") \
+	X("access_token$sandbox$", 6, CH_LOWER | CH_DIGIT, 12, 24, true, "paypal_token", \
+	  "rgjixdn9d7bhirkv", \
+	  "connectionco") \
 	X("shpss_", 5, CH_ALNUM, 32, 64, true, "shopify_token", \
 	  "ZUZrwpPtuEFBNOfQ5xj7t2ydf0K5uY8iH1wO", \
 	  "connectionconnectionconnectionco") \
@@ -193,13 +211,16 @@
 	X("rubygems_", 8, CH_LOWER | CH_DIGIT, 48, 48, false, "rubygems_key", \
 	  "1fe4f7f505aef9ebdd25b001a3ff416d4a3baf69dad8199b", \
 	  "abc") \
-	X("ops_eyJ", 3, CH_ALNUM | CH_BASE64, 200, 1024, true, "onepassword_token", \
+	X("ops_eyJ", 3, CH_NAME | CH_BASE64, 200, 1024, true, "onepassword_token", \
 	  "GeRzxWkdgeV6+iYplGODlYx5uVECweGThdgH9hmsOazM4n8PVGXpV9Wv4Esb7yeuCjVr5mXcj5RPD9oUsQChx5s4tI" \
 	  "10FtdILQvH+nO69othB9KpGzU3HEEmXL1uhLsc4Rr4aKxU3f0BJxrxDwzkl/JwAryNzbi0hSQK/lb09rIFxUeuVaT5" \
 	  "jpTFPWhLn/5drcFlCxvnNGdc", \
 	  "connectionconnectionconnectionconnectionconnectionconnectionconnectionconnectionconnection" \
 	  "connectionconnectionconnectionconnectionconnectionconnectionconnectionconnectionconnection" \
 	  "connectionconnection") \
+	X("cfut_", 4, CH_WORD, 36, 64, true, "cloudflare_token", \
+	  "dRHUNL9yf4StfxDPNV2adCV1jFzYI20eBahcyXic", \
+	  "the_quick_brown_fox_jumps_over_the_l") \
 	X("shpat_", 5, CH_ALNUM, 32, 64, true, "shopify_token", \
 	  "g7SVmqb1MOKDHpSCgw3gTlcrhDFLGWrhhhz4", \
 	  "connectionconnectionconnectionco") \
@@ -218,9 +239,18 @@
 	X("squ_", 3, CH_LOWER | CH_DIGIT, 40, 40, false, "sonar_token", \
 	  "ab4683f84d30d3fc4d83cee9b9bcca0fce9594dc", \
 	  "abc") \
+	X("fw_", 2, CH_ALNUM, 22, 32, true, "fireworks_key", \
+	  "6YOZq0M7qO60lI5QfecJUyGT", \
+	  "connectionconnectionco") \
 	X("phx_", 3, CH_ALNUM, 40, 64, true, "posthog_key", \
 	  "Lof06vu1M1p9unB569abdqK5Ft6IXtINBH0HURByDwcM", \
-	  "connectionconnectionconnectionconnection")
+	  "connectionconnectionconnectionconnection") \
+	X("apify_api_", 5, CH_ALNUM, 32, 48, true, "apify_token", \
+	  "elVEnIKXVuuEomFKB8KyVQ3JYmzSgnYNPPtP", \
+	  "connectionconnectionconnectionco") \
+	X("key_", 3, CH_LOWER | CH_DIGIT, 64, 64, true, "cursor_key", \
+	  "aad6b68b75b48e99f73f289509dddc3ebffc5ccd8099ee02cab83bb43e451f9a", \
+	  "connectionconnectionconnectionconnectionconnectionconnectionconn")
 
 #define CREDENTIALS_RULES_DASH(X) \
 	X("AGE-SECRET-KEY-1", 3, CH_UPPER | CH_DIGIT, 50, 64, false, "age_key", \
@@ -262,6 +292,9 @@
 	X("xoxc-", 4, CH_ALNUM | CH_DASH, 16, 255, false, "slack_token", \
 	  "saCZKRwKmEfIuHDBI6O3", \
 	  "abc") \
+	X("fc-", 2, CH_LOWER | CH_DIGIT, 32, 32, true, "firecrawl_key", \
+	  "b2845ad0f3d761f3d0201bfe8c26b715", \
+	  "connectionconnectionconnectionco") \
 	X("xoxd-", 4, CH_ALNUM | CH_DASH, 16, 255, true, "slack_token", \
 	  "jz9MNfZZdURvMQtKKA8x", \
 	  "the-quick-brownq") \
@@ -334,6 +367,15 @@
 	X("access-sandbox-", 6, CH_ALNUM | CH_DASH, 36, 36, true, "plaid_token", \
 	  "f4ba6e1a-02da-187e-966e-ce6615d3142f", \
 	  "the-quick-brown-fox-jumps-over-the-l") \
+	X("pat-na1-", 3, CH_ALNUM | CH_DASH, 36, 36, true, "hubspot_token", \
+	  "568b9126-bef7-3fec-de3b-53f79a8afba7", \
+	  "the-quick-brown-fox-jumps-over-the-l") \
+	X("pat-na2-", 3, CH_ALNUM | CH_DASH, 36, 36, true, "hubspot_token", \
+	  "01070d26-d7f7-9a73-aff5-cfd4501150bf", \
+	  "the-quick-brown-fox-jumps-over-the-l") \
+	X("pat-eu1-", 3, CH_ALNUM | CH_DASH, 36, 36, true, "hubspot_token", \
+	  "8e28d3e1-4be5-3589-3b80-598e7d8a50f5", \
+	  "the-quick-brown-fox-jumps-over-the-l") \
 	X("glpat-", 5, CH_NAME | CH_DOT, 20, 255, false, "gitlab_token", \
 	  "xbv-CLBusAm7mzlg1CG42thr", \
 	  "abc") \
@@ -372,7 +414,10 @@
 	  "the-quick-brown-fox-jump") \
 	X("tvly-", 4, CH_NAME, 28, 64, true, "tavily_key", \
 	  "Wh--UchpW5Nt6eP9raIsyfYwJELd10kW", \
-	  "the-quick-brown-fox-jumps-ov")
+	  "the-quick-brown-fox-jumps-ov") \
+	X("key-", 3, CH_LOWER | CH_DIGIT, 32, 32, true, "mailgun_key", \
+	  "10dc6c4393a96e78c3403049d3e8474f", \
+	  "connectionconnectionconnectionco")
 
 #define CREDENTIALS_RULES_DOT(X) \
 	X("atlasv1.", 7, CH_NAME, 60, 80, true, "terraform_token", \
@@ -381,11 +426,19 @@
 	X("dt0c01.", 6, CH_UPPER | CH_DIGIT, 24, 24, true, "dynatrace_token", \
 	  "C83H4OSVV7ON9NS8BOLB6R1X", \
 	  "CONNECTIONCONNECTIONCONN") \
+	X("v1.0-", 2, CH_LOWER | CH_DIGIT | CH_DASH, 160, 180, true, "cloudflare_key", \
+	  "2a7dccc06616cd334b459e42-220d8c947e0dedc8b137913993ed6da209da99098b260ff3ac1c97570cf1dcb92" \
+	  "107c907cbeac0ddd60132f96aa87e5a4bb15d4dcc513d4654c340b67c01ffff3195f80135f3b92c07", \
+	  "connectionconnectionconnectionconnectionconnectionconnectionconnectionconnectionconnection" \
+	  "connectionconnectionconnectionconnectionconnectionconnectionconnection") \
 	X("ya29.", 4, CH_NAME, 30, 512, true, "gcp_oauth_token", \
 	  "iJloZX0ChVQGj9r366yRyoZvKyjc4zzHzL", \
 	  "the-quick-brown-fox-jumps-over") \
 	X("SG.", 2, CH_NAME | CH_DOT, 40, 128, true, "sendgrid_key", \
 	  "cciTA1bHTuOTNnfwT1d6nRntU8_kRO8qnGXATGcyJ3Xu", \
+	  "the-quick-brown-fox-jumps-over-the-lazyq") \
+	X("AQ.Ab8", 2, CH_NAME, 40, 80, true, "gcp_api_key", \
+	  "iehEwLhqqA8FutShQVR3DC9Phj1ctgabuDAfICpKptRCGBug", \
 	  "the-quick-brown-fox-jumps-over-the-lazyq") \
 	X("hvb.", 3, CH_NAME, 24, 256, true, "vault_token", \
 	  "3rrboBWdbl7fAjPR7_AaFATWnmqz", \
@@ -393,6 +446,11 @@
 	X("sk.eyJ", 2, CH_NAME | CH_DOT, 60, 400, true, "mapbox_token", \
 	  "464ig8vZE88sp-WiEDaYCeFmzae7gZECf0Hft7c9nmxsuPnWajdkjgL6YaAdx6Ap", \
 	  "the-quick-brown-fox-jumps-over-the-lazy-dog-and-runs-away-fr") \
+	X("sl.", 2, CH_NAME | CH_DOT, 100, 1200, true, "dropbox_token", \
+	  "u.AH6cVJjkl8iJFHRnKf9k3wmlu4MtdBcyxx9lgR71LKJoXXOc7SxBYmZvexu6QdcNW3aclJ4wcd3FkyOt9PO5kgqU" \
+	  "Fe6qEPJZjRc2DyGUQg6nEe62Dl4E7vIrxiMCzFHCRQ44IHJ5lByNt", \
+	  "connectionconnectionconnectionconnectionconnection-connectionconnectionconnectionconnectio" \
+	  "nconnectionconnection") \
 	X("dp.pt.", 2, CH_ALNUM, 40, 64, true, "doppler_token", \
 	  "TPVnQBhNfIHwRgfUp242gfxrttWsjFMKvXmafechRSXM", \
 	  "connectionconnectionconnectionconnection") \
@@ -407,6 +465,9 @@
 	  "the-quick-brown-fox-jump") \
 	X("hvs.", 3, CH_NAME, 24, 256, true, "vault_token", \
 	  "NHxfs9mhXGlChiLbIqTUwrVGVUvo", \
-	  "the-quick-brown-fox-jump")
+	  "the-quick-brown-fox-jump") \
+	X("s.", 1, CH_ALNUM, 24, 24, true, "vault_token", \
+	  "5TPiKEuor5ClFKHu6MUbgXOs", \
+	  "connectionconnectionconn")
 
 #endif

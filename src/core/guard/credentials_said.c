@@ -5,7 +5,7 @@
  * the words are in the tables below. It is a bounded number of words, so that the time stays linear. The value must be
  * more than a word, see credentials_word.c.
  */
-#include "core/guard/credentials_internal.h"
+#include "core/guard/credentials_said.h"
 
 enum {
 	LINK_WORDS_MAX = 7,	/* "has just been changed back to:" */
@@ -36,16 +36,6 @@ static const char *const FILLERS[] = {
 static const char *const ABOUTS[] = {
 	"for", "of", "on", "at", "to", "in", "from", "with", "here", "there", "we", "you", "i", "they", "that",
 	"which", "used", "behind", "under", "called", "by", NULL,
-};
-
-struct said {
-	size_t name_at, name_end;
-	enum credentials_name sort;
-	bool is_pair;		/* "user/pass", "credentials", "login": a name and a password */
-	bool is_pass;		/* "pass", also what a compiler makes, and what a test says */
-	bool about;		/* words about the name stand between */
-	bool linked, joined;
-	char sign;		/* the link was = or :, which code has, too; or 0 */
 };
 
 static bool is_one_of(struct str word, const char *const *list)
@@ -188,116 +178,6 @@ static bool read_name(struct str t, size_t i, struct said *ret)
 	return ret->sort != NAME_NONE && ret->sort != NAME_VALUE && ret->sort != NAME_AUTHORIZATION;
 }
 
-/* --- The value ----------------------------------------------------------------------------------- */
-
-/* Without Markdown's stars and the quotes that are no ASCII. */
-static bool read_value(struct str t, size_t at, struct credentials_value *ret)
-{
-	static const struct str opens[] = {{"\xe2\x80\x9c", 3}, {"\xe2\x80\x98", 3}, {"\xe2\x80\x9e", 3},
-					   {"\xc2\xab", 2}, {"***", 3}, {"**", 2}, {"*", 1}, {"__", 2}, {"_", 1}};
-	size_t begin = at;
-	bool opened = false;
-
-	for (size_t k = 0; k < sizeof(opens) / sizeof(opens[0]) && !opened; k++)
-		if (credentials_here(t, at, opens[k])) {
-			at += opens[k].n;
-			opened = true;
-		}
-	if (credentials_is(credentials_byte(t, at), CH_SPACE) || !credentials_read_value(t, at, ret) || ret->code)
-		return false;
-	if (!ret->quoted && ret->end - ret->at == CREDENTIALS_VALUE_LOOK)
-		ret->end = credentials_read_on(t, ret->end);
-	while (opened && !ret->quoted && ret->end > at && credentials_among(t.p[ret->end - 1], "*_.,:;"))
-		ret->end--;
-	/* A password may begin with a star. */
-	if (opened && !ret->quoted && credentials_among(t.p[at - 1], "*_") &&
-	    !credentials_among(credentials_byte(t, ret->end), "*_"))
-		return credentials_read_value(t, begin, ret);
-	return ret->end > ret->at;
-}
-
-/* A sentence goes on or ends behind the value; an expression does not. */
-static bool ends_word(struct str t, size_t end, char sign)
-{
-	while (credentials_among(credentials_byte(t, end), sign == '=' ? ".*_`" : sign ? ".,*_!?)}`" : ".,*_!?);\"'"))
-		end++;
-	return credentials_is(credentials_byte(t, end), CH_SPACE) || (unsigned char)credentials_byte(t, end) >= 0x80;
-}
-
-static bool hit(const struct credentials_scan *s, size_t at, size_t end, const char *kind, struct credential *ret)
-{
-	if (at < s->from || end <= at)
-		return false;
-	*ret = (struct credential){at, end - at, kind};
-	return true;
-}
-
-/* root / …, root:…: the value behind a name of a person. */
-static bool second_of_pair(const struct credentials_scan *s, size_t at, struct credential *ret)
-{
-	struct str t = s->text;
-	struct credentials_value v;
-	size_t end;
-
-	at += credentials_among(credentials_byte(t, at), "\"'`");
-	end = credentials_run(t.n - at > CREDENTIALS_NAME_BYTES ? str_sub(t, 0, at + CREDENTIALS_NAME_BYTES) : t, at,
-			      CH_NAME | CH_DOT);
-	if (end == at)
-		return false;
-	end += credentials_among(credentials_byte(t, end), "\"'`");
-	at = end;
-	while (at < t.n && at < end + 3 && credentials_among(t.p[at], " /:|,"))
-		at++;
-	if (at == end || (at == end + 1 && t.p[end] == ' ')) {
-		if (!credentials_here(t, end, STR(" and ")))
-			return false;
-		at = end + 5;
-	}
-	return read_value(t, at, &v) && ends_word(t, v.end + v.quoted, 0) &&
-	       credentials_word_is_password(str_sub(t, v.at, v.end), v.quoted ? WORD_QUOTED : WORD_SAID) &&
-	       hit(s, v.at, v.end, "password", ret);
-}
-
-/* A key or a token that somebody typed: what is drawn at random is found in another way. */
-static bool is_key(struct str v, enum credentials_word how)
-{
-	enum { LEAST = 12 };
-
-	return v.n >= LEAST && str_find(v, '/') == v.n && str_find(v, '.') == v.n &&
-	       (how == WORD_ASSIGNED ? credentials_word_is_shuffled(v, 4) : credentials_word_is_password(v, how));
-}
-
-static bool judge(const struct credentials_scan *s, const struct said *said, size_t at, struct credential *ret)
-{
-	struct str t = s->text, value;
-	struct credentials_value v;
-	enum credentials_word how = said->sign ? WORD_ASSIGNED : WORD_SAID;
-	const char *kind;
-
-	if (said->is_pair && said->linked && second_of_pair(s, at, ret))
-		return true;
-	if (!read_value(t, at, &v) || v.at < s->from || t.p[v.at] == '\\')
-		return false;
-	if (credentials_token_at(s, v.at, ret))
-		return true;
-	value = str_sub(t, v.at, v.end);
-	if (said->linked && credentials_value_is_secret(value, said->sort, v.quoted ? FORM_LOOSE : FORM_BARE, &kind))
-		return hit(s, v.at, v.end, kind, ret);
-	if (!v.quoted && !ends_word(t, v.end, said->sign))
-		return false;
-	if (said->sort != NAME_PASSWORD)
-		return said->linked && is_key(value, how) &&
-		       hit(s, v.at, v.end, credentials_value_kind(said->sort), ret);
-	if (said->is_pass && (said->linked ? said->sign && credentials_here(t, said->name_at, STR("PASS"))
-					   : !credentials_line_has_user(t, said->name_at)))
-		return false;
-	/* "The password is only used where the user is 'anonymous'." */
-	if (said->about && credentials_run(value, 0, CH_LETTER) == value.n)
-		return false;
-	return credentials_word_is_password(value, v.quoted && !said->is_pass ? WORD_QUOTED : how) &&
-	       hit(s, v.at, v.end, "password", ret);
-}
-
 /* --- The sentence -------------------------------------------------------------------------------- */
 
 /* Links, signs and fillers from at on, then the value. */
@@ -329,7 +209,7 @@ static bool read_linked(const struct credentials_scan *s, struct said said, size
 	said.linked |= said.joined && !said.is_pass;
 	if (!said.linked || (said.sign && !credentials_place_prose(t, said.name_at)))
 		return false;
-	return judge(s, &said, skip_space(t, at), ret);
+	return credentials_said_judge(s, &said, skip_space(t, at), ret);
 }
 
 /* "for root on db7": up to a link, at any of which the value may follow. */
@@ -367,9 +247,8 @@ static bool read_netrc(const struct credentials_scan *s, const struct said *said
 
 	return !said->is_pair && memmem(t.p + line, said->name_at - line, "login ", 6) &&
 	       credentials_read_value(t, at, &v) && !v.code &&
-	       credentials_value_is_secret(str_sub(t, v.at, v.end), NAME_PASSWORD, v.quoted ? FORM_LOOSE : FORM_LITERAL,
-					   &kind) &&
-	       hit(s, v.at, v.end, kind, ret);
+	       credentials_read_secret(t, &v, NAME_PASSWORD, v.quoted ? FORM_LOOSE : FORM_LITERAL, &kind) &&
+	       credentials_said_hit(s, v.at, v.end, kind, ret);
 }
 
 /* AWS secret access key …, token …: with no link it must look drawn, and be long. Behind "signing key" stands a
@@ -384,13 +263,14 @@ static bool read_key_beside(const struct credentials_scan *s, const struct said 
 
 	if ((said->sort != NAME_AWS_SECRET && said->sort != NAME_TOKEN) || said->name_at == 0 ||
 	    !credentials_read_value(s->text, at, &v) || v.code || v.end - v.at < LEAST ||
-	    !(v.quoted || ends_word(s->text, v.end, 0)))
+	    !(v.quoted || credentials_said_ends(s->text, v.end, 0)))
 		return false;
 	if (credentials_token_at(s, v.at, ret))
 		return true;
 	value = str_sub(s->text, v.at, v.end);
 	return (said->sort == NAME_AWS_SECRET || credentials_word_is_shuffled(value, 4)) &&
-	       credentials_value_is_secret(value, said->sort, FORM_BARE, &kind) && hit(s, v.at, v.end, kind, ret);
+	       credentials_value_is_secret(value, said->sort, FORM_BARE, &kind) &&
+	       credentials_said_hit(s, v.at, v.end, kind, ret);
 }
 
 /* Without a link: password "…", with the password …, password (…). */
@@ -407,12 +287,28 @@ static bool read_beside(const struct credentials_scan *s, const struct said *sai
 	at++;
 	at += credentials_byte(t, at) == '(';
 	if (!said->is_pair)
-		return judge(s, said, at, ret);
+		return credentials_said_judge(s, said, at, ret);
 	if (credentials_here(t, at, STR("with ")))
 		at += 5;
 	/* Other pairs than root/… may be two words of a sentence. */
 	return credentials_among(credentials_byte(t, skip_space(t, credentials_run(t, at, CH_NAME))), "/:") &&
-	       second_of_pair(s, at, ret);
+	       credentials_said_pair(s, at, ret);
+}
+
+/* The run of bytes before end, out of the quotes, the bracket or the stars that it stands in. */
+static struct str word_before(const struct credentials_scan *s, size_t end)
+{
+	struct str t = s->text;
+	size_t start = end;
+
+	while (start > s->from && end - start < 65 && (unsigned char)t.p[start - 1] > ' ')
+		start--;
+	while (end > start + 1 && credentials_among(t.p[start], "`\"'*(") &&
+	       (t.p[start] == '(' || t.p[end - 1] == t.p[start])) {
+		end -= t.p[start] != '(';
+		start++;
+	}
+	return str_sub(t, start, end);
 }
 
 /* "… is the root password", "use … as the password": the name ends its part of the sentence. */
@@ -422,7 +318,7 @@ static bool read_after(const struct credentials_scan *s, const struct said *said
 	struct str t = s->text, word;
 	size_t next = skip_space(t, said->name_end), end = said->name_at, start;
 
-	if (said->sort != NAME_PASSWORD || said->is_pass || !ends_word(t, said->name_end, 0) ||
+	if (said->sort != NAME_PASSWORD || said->is_pass || !credentials_said_ends(t, said->name_end, 0) ||
 	    (credentials_byte(t, said->name_end) == ' ' && credentials_is(credentials_byte(t, next), CH_ALNUM) &&
 	     !is_one_of(str_sub(t, next, word_end(t, next)), ABOUTS)))
 		return false;
@@ -436,13 +332,11 @@ static bool read_after(const struct credentials_scan *s, const struct said *said
 	}
 	if (start < 7 || t.p[start - 1] != ' ' || !is_one_of(word, links))
 		return false;
-	for (end = start - 1; end > s->from && credentials_among(t.p[end - 1], "`\"'*");)
-		end--;
-	for (start = end; start > s->from && end - start < 65 && (unsigned char)t.p[start - 1] > ' ' &&
-	     !credentials_among(t.p[start - 1], "`\"'(*");)
-		start--;
+	word = word_before(s, start - 1);
+	start = (size_t)(word.p - t.p);
+	end = start + word.n;
 	return credentials_word_is_password(str_sub(t, start, end), WORD_ASSIGNED) &&
-	       hit(s, start, end, "password", ret);
+	       credentials_said_hit(s, start, end, "password", ret);
 }
 
 /* Most words that have these letters are others. */

@@ -7,7 +7,7 @@
 #include "core/guard/credentials_rules.h"
 
 struct form {
-	char prefix[20];
+	char prefix[28];
 	uint8_t prefix_len;
 	uint8_t stop;		/* place in prefix of the byte that the scan stops at */
 	uint8_t body;		/* classes of the bytes behind the prefix */
@@ -73,6 +73,25 @@ static bool hit(struct credential *ret, size_t at, size_t end, const char *kind)
 	return true;
 }
 
+/* Some tokens have a secret behind their public half, a checksum or a place: what is drawn behind a joint is of
+ * them. */
+static size_t end_behind_joint(struct str text, size_t end)
+{
+	enum { PIECES = 4, PIECE_LEAST = 8, PIECE_MOST = 400 };
+
+	for (int k = 0; k < PIECES && credentials_among(credentials_byte(text, end), "._-~$"); k++) {
+		struct str look = text.n - end > PIECE_MOST ? str_sub(text, 0, end + PIECE_MOST) : text;
+		size_t next = credentials_run(look, end + 1, CH_NAME);
+		struct str piece = str_sub(text, end + 1, next);
+
+		/* A sentence or a file's name goes on with words; another token stands for itself. */
+		if (!credentials_value_is_random(piece, PIECE_LEAST) || piece.n == PIECE_MOST - 1)
+			break;
+		end = next;
+	}
+	return end;
+}
+
 /* The end of the token of this form that begins at at, or 0. */
 static size_t match(struct str text, size_t at, const struct form *f)
 {
@@ -94,7 +113,7 @@ static size_t match(struct str text, size_t at, const struct form *f)
 		return 0;
 	if (f->weak && !credentials_value_is_random(body, f->min))
 		return 0;
-	return end;
+	return end_behind_joint(text, end);
 }
 
 /* The first row whose prefix has that byte before the joint, or one behind it. */

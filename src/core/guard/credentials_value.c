@@ -73,7 +73,7 @@ bool credentials_here_nocase(struct str text, size_t at, struct str word)
 	return true;
 }
 
-static unsigned surprise(char before, char prev, char c)
+unsigned credentials_value_surprise(char before, char prev, char c)
 {
 	unsigned from = credentials_class[(unsigned char)prev], to = credentials_class[(unsigned char)c];
 	bool joint = (to & (CH_UNDER | CH_DASH | CH_DOT)) || c == '/' || c == ':';
@@ -118,7 +118,7 @@ static bool surprises(struct str v, unsigned quarters)
 	for (size_t i = 1; i < v.n; i++) {
 		if ((unsigned char)v.p[i] >= 0x80)
 			return false;
-		total += surprise(i > 1 ? v.p[i - 2] : ' ', v.p[i - 1], v.p[i]);
+		total += credentials_value_surprise(i > 1 ? v.p[i - 2] : ' ', v.p[i - 1], v.p[i]);
 		steps += v.p[i] == v.p[i - 1] + 1;
 	}
 	/* 1234567890abcdef is easy to write, and nobody's key. */
@@ -262,7 +262,7 @@ static bool is_reference(struct str v)
 	}
 	if ((first == '%' && last == '%') || (first == '<' && last == '>') || (first == '[' && last == ']') ||
 	    first == '{')
-		return true;
+		return !credentials_drawn(v, DRAWN_IN_SENTENCE);
 	return credentials_here(v, 0, STR("ENC(")) || credentials_here(v, 0, STR("ENC[")) ||
 	       credentials_here(v, 0, STR("pbkdf2"));
 }
@@ -303,7 +303,10 @@ struct shape {
 	unsigned lower, upper, digits;
 	unsigned signs;		/* such as people put into passwords: ! @ # … */
 	unsigned code;		/* brackets, quotes, operators */
+	unsigned cuts;		/* of the latter, those that are no brackets and no quotes */
 	unsigned spaces;
+	unsigned wide;		/* letters that are no ASCII */
+	unsigned ideographs;	/* of scripts without blanks between words */
 };
 
 static struct shape shape_of(struct str v)
@@ -319,6 +322,9 @@ static struct shape shape_of(struct str v)
 			s.digits += (c & CH_DIGIT) != 0;
 			continue;
 		}
+		s.wide += ((unsigned char)v.p[i] >= 0xc3 && (unsigned char)v.p[i] <= 0xe1);
+		s.ideographs += (unsigned char)v.p[i] >= 0xe3 && (unsigned char)v.p[i] <= 0xed;
+		s.cuts += credentials_among(v.p[i], "<>|;,");
 		s.spaces += (c & CH_SPACE) != 0 || (unsigned char)v.p[i] < 0x20;
 		/* A sign in front is a selector or an operator; = at the end fills up base64. */
 		s.signs += i > 0 && credentials_among(v.p[i], "!@#$%^&*+?~");
@@ -342,9 +348,12 @@ static bool is_address(struct str v)
 /* Does a person choose such passwords? */
 static bool is_password_like(struct str v, enum credentials_form form, const struct shape *s)
 {
-	unsigned letters = s->lower + s->upper;
+	unsigned letters = s->lower + s->upper + s->wide;
 
 	if (v.n < 6 || is_address(v))
+		return false;
+	/* "8文字以上" is a sentence. */
+	if (s->ideographs && (s->digits < 2 || letters < 2))
 		return false;
 	/* A name cannot begin with a digit; a number has few letters. */
 	if (form == FORM_BARE && v.n >= 8 && credentials_is(v.p[0], CH_DIGIT) && letters >= 2 && v.p[1] != 'x' &&
@@ -353,7 +362,7 @@ static bool is_password_like(struct str v, enum credentials_form form, const str
 	if (form == FORM_BARE || form == FORM_LOOSE)
 		return v.n >= 8 && letters && s->digits && s->signs && !s->code;
 	if (s->code)
-		return v.n >= 8 && letters && s->digits && s->signs && s->code <= 2;
+		return v.n >= 8 && letters && s->digits && (s->signs || s->code == s->cuts) && s->code <= 2;
 	if (letters && s->digits)
 		return true;
 	if (v.n < 8)
@@ -409,19 +418,27 @@ const char *credentials_value_kind(enum credentials_name name)
 	return name == NAME_AWS_SECRET || name == NAME_AZURE_KEY ? KINDS[NAME_SECRET_KEY] : KINDS[name];
 }
 
+/* Capitals, small letters and digits: no path has all of them, but where it begins. */
+static bool is_mixed(struct str v, const struct shape *s)
+{
+	return s->lower && s->upper && s->digits >= 2 && !credentials_among(v.p[0], "/.~") && str_find(v, '.') == v.n;
+}
+
 bool credentials_value_is_secret(struct str value, enum credentials_name name, enum credentials_form form,
 				 const char **ret_kind)
 {
 	struct str v = judged(value);
 	struct shape s = shape_of(v);
-	bool secret;
+	bool alone = form == FORM_QUOTED || form == FORM_LITERAL, secret;
+	bool drawn = (name == NAME_PASSWORD || (alone && (name == NAME_SECRET || name == NAME_SECRET_KEY))) &&
+		     credentials_drawn(v, alone ? DRAWN_ALONE : DRAWN_IN_SENTENCE);
 
 	if (s.spaces && name == NAME_PASSWORD && form == FORM_QUOTED &&
 	    credentials_word_is_phrase(value, PHRASE_SURE)) {
 		*ret_kind = KINDS[name];
 		return true;
 	}
-	if (v.n < 6 || s.spaces || s.code > v.n / 4 + 1)
+	if (v.n < 6 || s.spaces || (s.code > v.n / 4 + 1 && !drawn))
 		return false;
 	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
 	if ((name == NAME_AWS_SECRET && v.n == 40 && is_base64_of(v, 40)) ||
@@ -429,9 +446,11 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 		*ret_kind = KINDS[name];
 		return true;
 	}
-	secret = looks_random(v, name, form, &s) || (name == NAME_PASSWORD && is_password_like(v, form, &s));
+	secret = drawn || looks_random(v, name, form, &s) ||
+		 (name == NAME_PASSWORD && is_password_like(v, form, &s));
 	/* Last what takes longest. */
-	secret = secret && !credentials_value_is_word(v) && !is_path(v) && !credentials_value_is_placeholder(v);
+	secret = secret && !credentials_value_is_word(v) &&
+		 ((alone && (drawn || is_mixed(v, &s))) || !is_path(v)) && !credentials_value_is_placeholder(v);
 	if (secret)
 		*ret_kind = credentials_value_kind(name);
 	return secret;

@@ -164,12 +164,33 @@ static bool has_odd_sign(struct str v, size_t letters, size_t digits)
 	       (signs + at >= 2 || (signs && count_of(v, CH_UPPER) && count_of(v, CH_LOWER)));
 }
 
+/* Letters beyond ASCII, and digits; beside ideographs and signs ASCII's letters, too: a sentence may go on there. */
+static bool is_wide_password(struct str v, size_t digits)
+{
+	bool wide = false, others = false;
+
+	for (size_t i = 0; i < v.n; i++) {
+		unsigned char c = (unsigned char)v.p[i];
+
+		if (c <= ' ' || credentials_among(v.p[i], "\\<>{}()[]|;`\"='"))
+			return false;
+		wide |= c >= 0xc3 && c <= 0xe1;
+		others |= c >= 0xe2;
+	}
+	return (wide || others) && digits >= 2 && (!others || count_of(v, CH_LETTER) >= 2) &&
+	       !credentials_is(v.p[0], CH_DIGIT);
+}
+
 bool credentials_word_is_password(struct str v, enum credentials_word how)
 {
 	size_t letters = count_of(v, CH_LETTER), digits = count_of(v, CH_DIGIT);
 
 	if (v.n < 6 || v.n > 64)
 		return false;
+	if (credentials_drawn(v, DRAWN_IN_SENTENCE))
+		return !credentials_value_is_placeholder(v);
+	if (is_wide_password(v, digits))
+		return true;
 	for (size_t i = 0; i < v.n; i++) {
 		if (v.p[i] == ' ')
 			return how == WORD_QUOTED && credentials_word_is_phrase(v, PHRASE_SURE);
@@ -199,9 +220,9 @@ bool credentials_word_is_shuffled(struct str v, size_t changes)
 	for (size_t i = 1; i < v.n; i++)
 		seen += credentials_is(v.p[i], CH_ALNUM) && credentials_is(v.p[i - 1], CH_ALNUM) &&
 			credentials_is(v.p[i], CH_DIGIT) != credentials_is(v.p[i - 1], CH_DIGIT);
-	/* Names of hosts, files and addresses. */
+	/* Names of hosts, files and addresses; calls. */
 	for (size_t i = 0; i < v.n; i++)
-		if (credentials_among(v.p[i], ".:/"))
+		if (credentials_among(v.p[i], ".:/("))
 			return false;
 	return v.n >= 16 && seen >= changes && count_of(v, CH_DIGIT) >= 4 && count_of(v, CH_LETTER) >= 4;
 }
