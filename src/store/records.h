@@ -73,7 +73,7 @@ struct kept_reply {
 	struct str location;		/* p == NULL: none */
 	struct str body;		/* empty: it told of a memory that was forgotten since */
 	int64_t at_ms;
-	bool is_quarantined;		/* a memory that it tells of is in quarantine now; only read */
+	bool is_quarantined;		/* what it tells of a memory is in quarantine now; only read */
 };
 
 /* A stored envelope. The body is its canonical JSON without the texts of its references. */

@@ -9,8 +9,8 @@
 #include "core/problem.h"
 #include "store/store.h"
 
-/* The least trust that goes to who has not asked for it; of what cannot be read the strictest. TRUST_EXTERNAL where there
- * is no space (0, too): nothing is below it. */
+/* The least trust that goes to who has not asked for it; of what cannot be read the strictest. TRUST_EXTERNAL where
+ * there is no space (0, too): nothing is below it. */
 enum problem_code space_policy_floor(struct store_conn *c, int64_t space, struct arena *arena, enum trust *ret,
 				     struct problem *problem);
 enum problem_code space_policy_check_floor(const struct space_row *row, struct problem *problem);

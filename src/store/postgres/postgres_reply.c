@@ -22,7 +22,8 @@ enum store_status postgres_reply_get(struct store_conn *c, int64_t space, struct
 	static const char sql[] =
 		"SELECT digest, status, etag, location, body, at, (SELECT count(*) FROM reply_memory AS l "
 		"JOIN memory AS m ON m.shard = $1 AND m.id = l.memory WHERE l.shard = $1 AND l.space = $2 AND "
-		"l.key = $3 AND m.quarantined_at != 0) FROM reply WHERE shard = $1 AND space = $2 AND key = $3";
+		"l.key = $3 AND m.quarantined_at != 0 AND reply.body != '') "
+		"FROM reply WHERE shard = $1 AND space = $2 AND key = $3";
 	struct postgres_query q;
 
 	postgres_query_apart(&q, c, sql);

@@ -44,9 +44,9 @@ enum store_status ram_reply_get(struct store_conn *c, int64_t space, struct str 
 	if (r == NULL)
 		return STORE_NOT_FOUND;
 	*ret = r->row;
-	ret->is_quarantined = tells_of_quarantined(ram_of(c), r);
 	if (tells_of_nothing(ram_of(c), r))
 		ret->body = STR("");
+	ret->is_quarantined = ret->body.n && tells_of_quarantined(ram_of(c), r);
 	return STORE_OK;
 }
 
