@@ -22,8 +22,9 @@ enum store_status sqlite_reply_get(struct store_conn *c, int64_t space, struct s
 				   struct kept_reply *ret)
 {
 	static const char sql[] =
-		"SELECT digest, status, etag, location, body, at, body != '' AND EXISTS (SELECT 1 "
-		"FROM reply_memory AS l JOIN memory AS m ON m.id = l.memory WHERE l.reply = reply.id AND m.quarantined_at != 0) "
+		"SELECT digest, status, etag, location, body, at, "
+		"body != '' AND EXISTS (SELECT 1 FROM reply_memory AS l "
+		"JOIN memory AS m ON m.id = l.memory WHERE l.reply = reply.id AND m.quarantined_at != 0) "
 		"FROM reply WHERE space = ?1 AND key = ?2";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 
