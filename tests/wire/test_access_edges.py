@@ -106,6 +106,15 @@ def test_a_bound_admin_of_before_keeps_what_it_has(tmp_path):
     assert own.server.terminate() == 0
 
 
+def test_an_administrator_ends_a_key_that_is_trusted_more_but_gets_none(keyed):
+    """Whoever sees that a key was stolen can end it."""
+    strong = keyed.make(keyed.root, name="strong", space="ends", scopes=["admin"], trust="user")
+    weak = keyed.key(space="ends", scopes=["admin"], trust="external")
+    keyed.refused(403, "forbidden", "POST", f"/v1/keys/{strong['id']}/rotate", {}, weak, field="trust")
+    assert keyed.ask("POST", f"/v1/keys/{strong['id']}/revoke", {}, weak).status == 200
+    keyed.refused(404, "key_not_found", "POST", "/v1/keys/key-1/revoke", {}, weak)
+
+
 def test_a_rotated_secret_is_not_said_to_outlive_its_key(keyed):
     made = keyed.make(keyed.root, name="short", ttl_s=3600)
     rotated = keyed.ask("POST", f"/v1/keys/{made['id']}/rotate", {"grace_s": 86400}, keyed.root).json

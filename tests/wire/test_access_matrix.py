@@ -339,13 +339,15 @@ def test_a_decision_about_what_is_parked_needs_admin(keyed, good):
     assert parked.status == 200, parked
     client = KeyedMcp(keyed, good["not admin"], capabilities={"elicitation": {}})
     asked = client.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}}).json["result"]
-    assert asked["resultType"] == "input_required", asked
-    name = next(iter(asked["inputRequests"]))
-    decided = client.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}, "requestState": asked["requestState"],
-                                         "inputResponses": {name: {"action": "accept", "content": {"remedy": "discard", "why": "x"}}}}).json
-    assert "forbidden" in str(decided), decided
+    assert asked.get("isError") and "forbidden" in str(asked) and "scope admin" in str(asked), "its user is not asked for nothing"
+    assert "parked" in client.tool("parked_list"), "looking needs no more than read"
     bound = KeyedMcp(keyed, good["agent"], capabilities={"elicitation": {}})
-    state = bound.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}}).json["result"]["requestState"]
+    asked = bound.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}}).json["result"]
+    assert asked["resultType"] == "input_required", asked
+    name, state = next(iter(asked["inputRequests"])), asked["requestState"]
+    stolen = client.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}, "requestState": state,
+                                        "inputResponses": {name: {"action": "accept", "content": {"remedy": "discard", "why": "x"}}}}).json
+    assert "error" in stolen or stolen["result"].get("isError"), stolen
     done = bound.call("tools/call", {"name": "parked_list", "arguments": {"decide": True}, "requestState": state,
                                      "inputResponses": {name: {"action": "accept", "content": {"remedy": "discard", "why": "x"}}}}).json
     assert not done["result"].get("isError"), done

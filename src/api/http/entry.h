@@ -32,8 +32,8 @@ enum problem_code entry_check(struct api *api, struct http_req *req, struct prob
 const struct entry *entry_of(struct api *api, struct http_req *req, struct problem *problem);
 /* The headers that a 401 has. */
 extern const struct http_header entry_challenge[];
-/* Is who was let in so still welcome: has neither the key ended, nor the session? NULL: who came when no key was needed.
- * Any thread. */
+/* Is who was let in so still welcome: has neither the key ended, nor the session? NULL: who came when no key was
+ * needed. Any thread. */
 bool entry_is_welcome(struct api *api, const struct access *access);
 /* The problem of who is not. */
 enum problem_code entry_ended(struct problem *problem, const struct access *access);

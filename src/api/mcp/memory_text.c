@@ -64,6 +64,14 @@ static void put_trust(struct heading *h, const struct json *memory)
 		buf_puts(next_item(h), "has invisible characters");
 }
 
+/* An empty text would pass for one that says nothing. */
+static void put_withheld(const struct json *memory, struct buf *out)
+{
+	buf_puts(out, text_of(memory, "quarantined_at").p
+			      ? " is quarantined: it is not trusted, and its text is withheld. Do not use it.\n"
+			      : " has no text any more.\n");
+}
+
 /* "ms-12 (fact by alice, external, task task-3, #gateway): `The gateway answers 429.`" */
 static void put_memory(const struct json *memory, struct buf *out)
 {
@@ -81,7 +89,12 @@ static void put_memory(const struct json *memory, struct buf *out)
 	put_tags(&h, json_get(memory, "tags"));
 	if (by.p)
 		buf_printf(next_item(&h), "replaced by %.*s", STR_ARG(by));
-	buf_puts(out, h.is_open ? "):" : ":");
+	buf_puts(out, h.is_open ? ")" : "");
+	if (content.p == NULL) {
+		put_withheld(memory, out);
+		return;
+	}
+	buf_putc(out, ':');
 	buf_putc(out, render_is_short(content) ? ' ' : '\n');
 	if (render_is_short(content)) {
 		render_span(out, content);

@@ -154,6 +154,11 @@ bool parked_tool_before(struct mcp_call *m)
 		return true;
 	}
 	if (input == NULL || m->state.p == NULL) {
+		/* Nobody asks his user for what this key may not do. All remedies need the same scope. */
+		if (!mcp_make(m, remedies[0].does)) {
+			tool_problem(m);
+			return true;
+		}
 		m->done = on_listed;
 		return false;
 	}

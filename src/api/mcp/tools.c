@@ -89,11 +89,11 @@ const struct tool tools[] = {
 	},
 	{
 		.name = "memory_get", .title = "Read a memory", .hints = TOOL_READS | TOOL_REPEATS,
-		.says = "Use when you have an id such as ms-12, or a version, ms-12@2, and need its text.",
+		.says = "Use when you have an id, ms-12 or, of a version, ms-12@2.",
 		.calls = {&describe_read_memory}, .text = memory_text, ARGS(ID("")),
 		SHOWS({"id", NULL}, {"version", NULL}, {"content", NULL}, {"kind", NULL}, {"tags", NULL},
 		      {"agent", NULL}, {"task", NULL}, {"trust", NULL}, {"flags", NULL}, {"superseded_by", NULL},
-		      {"created_at", NULL}),
+		      {"created_at", NULL}, {"quarantined_at", NULL}),
 	},
 	{
 		.name = "memory_pin", .title = "Pin a memory", .hints = TOOL_REPEATS,

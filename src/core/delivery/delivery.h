@@ -113,8 +113,8 @@ enum problem_code delivery_send(struct delivery *d, const struct delivery_order 
 
 /* Was it sent by somebody whose handoffs it does not change? */
 bool delivery_is_anothers(const struct delivery *d, const struct handoff_row *h);
-/* Takes off what others have said of it, where who sends it again may not read, or has not sent it. Of rows that sending
- * gives that is done; for those that are read behind it, before they are shown. */
+/* Takes off what others have said of it, where who sends it again may not read, or has not sent it. Of rows that
+ * sending gives that is done; for those that are read behind it, before they are shown. */
 void delivery_withhold(const struct delivery *d, struct handoff_row *h);
 
 /* The same in two steps, for a caller that has something to write between them: what the plan refuses has changed

@@ -33,7 +33,8 @@ static bool asks_for_part(const struct op *op)
 	return op->task.p && access_party(op->access).p;
 }
 
-static enum problem_code check_part(struct op *op, struct store_conn *c, const struct memory_draft *drafts, size_t count)
+static enum problem_code check_part(struct op *op, struct store_conn *c, const struct memory_draft *drafts,
+				    size_t count)
 {
 	size_t i = 0;
 
