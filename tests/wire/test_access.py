@@ -646,9 +646,15 @@ def test_the_names_of_public_url_are_answered_and_no_others(tmp_path, start):
     own = {"Host": "spine.example", "Origin": "https://spine.example"}
     assert ask(server.address, "GET", "/v1/memories", headers=own).status == 200
     assert ask(server.address, "GET", "/v1/memories", headers={**own, "Origin": "https://evil.example"}).status == 403
+    for host, status in (("spine.example:443", 200), ("Spine.Example:443", 200), ("spine.example:80", 421), ("spine.example:8443", 421),
+                         ("spine.example:", 421), ("evil.example:443", 421), ("spine.example:443:443", 421)):
+        assert ask(server.address, "GET", "/v1/memories", headers={"Host": host}).status == status, host
+        assert ask(server.address, "GET", "/v1/memories", headers={**own, "Host": host}).status == status, host
     key = ask(server.address, "POST", "/v1/keys", {"name": "first"}).json["key"]
     signed = ask(server.address, "POST", "/v1/session", {"key": key}, headers=own)
     assert signed.status == 201 and "; Secure" in signed.headers["Set-Cookie"]
+    signed = ask(server.address, "POST", "/v1/session", {"key": key}, headers={**own, "Host": "spine.example:443"})
+    assert signed.status == 201 and "; Secure" in signed.headers["Set-Cookie"], "the usual port is no other name"
 
 
 @pytest.mark.parametrize("url", ["spine.example", "https://spine.example/", "https://*.example", "ftp://spine.example"])

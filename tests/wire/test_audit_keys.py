@@ -1,5 +1,7 @@
 """The audit names the key: which one let in who did something."""
 
+import http.client
+
 import pytest
 
 from api import wait_until
@@ -11,6 +13,25 @@ def keyed(tmp_path_factory):
     running = Keyed(tmp_path_factory.mktemp("keyed") / "data")
     yield running
     assert running.server.terminate() == 0, running.server.log_tail()
+
+
+class Stream:
+    """The events of a key's space from the first on."""
+
+    def __init__(self, address, key):
+        self.connection = http.client.HTTPConnection(*address, timeout=20)
+        self.connection.request("GET", "/v1/events?after=0", headers={"Authorization": f"Bearer {key}"})
+        self.response = self.connection.getresponse()
+        assert self.response.status == 200
+
+    def until(self, end):
+        text = b""
+        while end not in text:
+            text += self.response.readline()
+        return text
+
+    def close(self):
+        self.connection.close()
 
 
 WORK = {"target_agent": "ben", "task_summary": "it is to be done", "include_recent": 0}
@@ -99,6 +120,34 @@ def test_forgetting_a_memory_takes_the_name_from_the_events_of_its_writing_and_l
     told = {one["action"]: one for one in entries(keyed, writes, "&object=ms-1")}
     assert told["memory.store"]["actor"] is None and told["memory.store"]["key"] == writer
     assert told["memory.forget"]["key"] == forgetter
+
+
+def test_what_was_done_with_keys_is_told_to_who_may_read_them_alone(keyed):
+    admin, _ = made(keyed, "hidden")
+    readers = [made(keyed, "hidden", name="planted name", agent=agent, scopes=["read", "write"])[0] for agent in ("ann", None)]
+    assert keyed.ask("POST", "/v1/memories", {"content": "one"}, readers[0]).status == 201
+
+    def told(key, path, **headers):
+        answer = keyed.ask("GET", path, key=key, headers={"Accept": "application/json", **headers})
+        assert answer.status == 200, answer
+        return answer.data
+
+    for path in ("/v1/events?after=0", "/v1/audit?page_size=1000", "/v1/audit?action=key.", "/v1/audit?order=newest", "/v1/events?after=0&types=key."):
+        assert b"planted name" in told(admin, path), path
+        for reader in readers:
+            assert b"planted name" not in told(reader, path) and b"key.create" not in told(reader, path), path
+    assert b"memory.stored" in told(readers[1], "/v1/events?after=0")
+
+
+def test_a_stream_does_not_tell_of_keys_to_who_may_not_read_them(keyed):
+    admin, _ = made(keyed, "streamed")
+    reader = made(keyed, "streamed", name="planted name", scopes=["read", "write"])[0]
+    assert keyed.ask("POST", "/v1/memories", {"content": "the last one"}, reader).status == 201
+    streams = [Stream(keyed.address, key) for key in (admin, reader, admin, reader)]
+    for stream, sees in zip(streams, (True, False, True, False)):
+        text = stream.until(b"memory.stored")
+        assert (b"key.created" in text) == sees
+        stream.close()
 
 
 def test_what_happens_by_itself_names_none(keyed):

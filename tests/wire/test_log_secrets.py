@@ -64,6 +64,9 @@ def plant_keys(api, mark):
     for name in ("Authorization", "Cookie", "X-Api-Key", "Proxy-Authorization", "Spine-Key", "traceparent", "If-Match"):
         api.call("GET", "/v1/memories", headers={name: f"Bearer {mark(name)}"})
         api.call("POST", "/v1/nothing", {"x": 1}, headers={name: f"Bearer {mark(name + ' of an error')}"})
+    for headers in ({"Host": mark("Host")}, {"Origin": f"http://{mark('Origin')}.example"}, {"Host": f"{mark('name in Host')}:{mark('port in Host')}"},
+                    {"Sec-Fetch-Site": "cross-site", "Referer": f"http://{mark('Referer')}.example"}):
+        assert api.call("GET", "/v1/memories", headers=headers).status in (403, 421)
     for request in (b"GET /%s HTTP/9.9\r\n\r\n", b"%s / HTTP/1.1\r\nHost: localhost\r\n\r\n",
                     b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Header %s: x\r\n\r\n",
                     b"GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: %s\r\nContent-Length: x\r\n\r\n"):
@@ -128,6 +131,7 @@ def plant_mcp(server, mark):
 def played(request, tmp_path_factory):
     """A server at that level, with everything planted; and what it has printed."""
     mark, root = Marks(), tmp_path_factory.mktemp("log")
+    mark.level = request.param
     closed = "http://127.0.0.1:1"
     server = Server(root / "data", "--log-level", request.param, "--alert-webhook", f"{closed}/services/{mark('alert webhook')}?key={mark('alert key')}",
                     "--otlp-endpoint", f"{closed}/{mark('otlp path')}?token={mark('otlp token')}", "--otlp-interval", "1ms").wait_until_ready()
@@ -151,6 +155,9 @@ def test_nothing_that_was_given_is_in_the_log(played):
     assert server.terminate() == 0
     text = server.log.read_text()
     assert not mark.found_in(text)
+    if mark.level != "error":
+        for code, header in (("host_not_allowed", "Host"), ("origin_not_allowed", "Origin"), ("origin_not_allowed", "Sec-Fetch-Site")):
+            assert any(code in line and header in line for line in text.splitlines()), "what was refused, and for which header, is said"
 
 
 @pytest.mark.parametrize("end", [signal.SIGSEGV, signal.SIGABRT])

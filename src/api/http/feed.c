@@ -42,6 +42,7 @@ struct batch {
 	int64_t after;
 	uint64_t kinds;
 	struct str party;		/* who sees only its own; p == NULL: everybody. Of a stream that is open */
+	bool sees_keys;
 	int64_t until;
 	bool is_last;			/* that is the end of the space's history */
 	int64_t pruned;			/* the highest id that was pruned */
@@ -158,11 +159,13 @@ static const struct batch *batch_of(struct feed_thread *t, const struct stream *
 {
 	const struct op *op = s->http->call.op;
 	struct str party = access_party(op->access);
+	bool sees_keys = access_sees_keys(op->access);
 	struct batch *b;
 
 	for (size_t i = 0; i < BATCHES && i < t->batch_count; i++) {
 		b = &t->batches[i];
-		if (b->space == op->space && b->after == s->after && b->kinds == s->kinds && str_eq(b->party, party))
+		if (b->space == op->space && b->after == s->after && b->kinds == s->kinds && str_eq(b->party, party) &&
+		    b->sees_keys == sees_keys)
 			return b;
 	}
 	b = &t->batches[t->batch_count++ % BATCHES];
@@ -172,6 +175,7 @@ static const struct batch *batch_of(struct feed_thread *t, const struct stream *
 	b->after = s->after;
 	b->kinds = s->kinds;
 	b->party = party;
+	b->sees_keys = sees_keys;
 	if (fill(t, b, op) == STORE_OK && !buf_overflowed(&b->text))
 		return b;
 	b->space = -1;

@@ -57,6 +57,16 @@ static struct str authority_of(struct str origin)
 	return str_has_prefix(origin, STR("https://")) ? str_sub(origin, 8, origin.n) : STR_NULL;
 }
 
+/* Is the host that of an origin? Browsers write no port that the scheme implies, others may. */
+static bool is_host_of(struct str origin, struct str host)
+{
+	struct str usual = str_has_prefix(origin, STR("https://")) ? STR(":443") : STR(":80");
+
+	if (host.n > usual.n && str_eq(str_sub(host, host.n - usual.n, host.n), usual))
+		host.n -= usual.n;
+	return host.n > 0 && str_ieq(authority_of(origin), host);
+}
+
 static bool is_named(struct str origins, struct str origin)
 {
 	while (origins.n > 0)
@@ -71,7 +81,7 @@ static struct str origin_of_host(struct str origins, struct str host)
 	while (origins.n > 0) {
 		struct str one = str_trim(str_cut(&origins, ','));
 
-		if (host.n && str_ieq(authority_of(one), host))
+		if (is_host_of(one, host))
 			return one;
 	}
 	return STR_NULL;
@@ -85,7 +95,7 @@ bool guard_is_own(const struct guard *guard, struct str host, struct str origin)
 		return true;
 	/* Under a name that the operator gave, only with the scheme that goes with it. */
 	return host.n > 0 && origin_of_host(guard->public_urls, host).p == NULL && str_has_prefix(origin, scheme) &&
-	       str_ieq(str_sub(origin, scheme.n, origin.n), host);
+	       is_host_of(origin, host);
 }
 
 /* A proxy may name any host of ours. Only one that the operator gave with http:// is one of plain HTTP then. */

@@ -471,8 +471,9 @@ int http_api_on_head(void *ctx, struct http_req *req, struct buf *ret_body)
 		reply_problem_body(&problem, ret_body);
 		return problem_kind(problem.code)->status;
 	}
+	/* What the header says is a stranger's word; who sent it reads it in the answer. */
 	log_write(api->log, LOG_WARN, "refused", LOG_STR("code", problem_kind(problem.code)->name),
-		  LOG_SLICE("host", host), LOG_SLICE("origin", origin));
+		  LOG_STR("header", problem.field));
 	reply_problem_body(&problem, ret_body);
 	return problem_kind(problem.code)->status;
 }

@@ -79,6 +79,11 @@ enum problem_code access_check_agent(const struct access *a, const char *field, 
 			   (unsigned long long)a->key, SHORT(a->agent));
 }
 
+bool access_sees_keys(const struct access *a)
+{
+	return a == NULL || (a->scopes & ACCESS_ADMIN);
+}
+
 struct str access_party(const struct access *a)
 {
 	return a == NULL || (a->scopes & ACCESS_ADMIN) ? STR_NULL : a->agent;

@@ -49,6 +49,8 @@ enum problem_code access_check_agent(const struct access *a, const char *field, 
 				     struct problem *problem);
 /* The agent whose part alone of what is handed over it may look at; p == NULL: it may look at everything. */
 struct str access_party(const struct access *a);
+/* May it know which keys there are, and what was done with them? */
+bool access_sees_keys(const struct access *a);
 /* May it do what is for nobody in particular: a key that is bound to an agent may not. */
 enum problem_code access_check_unbound(const struct access *a, const char *what, struct problem *problem);
 /* May it settle a handoff that this agent has? */

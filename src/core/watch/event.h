@@ -81,6 +81,12 @@ enum event_kind {
 #undef EVENT_KIND
 };
 
+/* Is it of a key? Its note has the key's name. */
+static inline bool event_is_of_key(int kind)
+{
+	return kind == EVENT_KEY_CREATED || kind == EVENT_KEY_ROTATED || kind == EVENT_KEY_REVOKED;
+}
+
 /* The share of the budget that an envelope uses, as its packing tells it. */
 static inline double event_utilization(const struct event_row *event)
 {

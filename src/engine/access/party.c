@@ -2,6 +2,7 @@
 
 #include "core/envelope/assemble.h"
 #include "core/envelope/unpack.h"
+#include "core/watch/event.h"
 #include "engine/envelope/task.h"
 
 /* LINKS: envelopes of a task that are read at a time; LOOKED_MAX: handoffs of an envelope whose events are looked
@@ -12,7 +13,8 @@ enum store_status party_init(struct party *p, const struct access *access, int64
 {
 	enum store_status status = STORE_NOT_FOUND;
 
-	*p = (struct party){.agent = access_party(access), .space = space, .conn = c};
+	*p = (struct party){.agent = access_party(access), .sees_keys = access_sees_keys(access), .space = space,
+			    .conn = c};
 	if (p->agent.p && space)
 		status = store_agent_id(c, space, p->agent, false, 0, &p->id);
 	return status == STORE_NOT_FOUND ? STORE_OK : status;
@@ -242,12 +244,13 @@ enum store_status party_keep_events(struct party *p, struct event_row *rows, siz
 	enum store_status status = STORE_OK;
 	size_t kept = 0;
 
-	if (p->agent.p == NULL)
+	if (p->agent.p == NULL && p->sees_keys)
 		return STORE_OK;
 	for (size_t i = 0; status == STORE_OK && i < *count; i++) {
-		bool sees;
+		bool sees = p->sees_keys || !event_is_of_key(rows[i].kind);
 
-		status = sees_event(p, &rows[i], &sees);
+		if (sees && p->agent.p)
+			status = sees_event(p, &rows[i], &sees);
 		if (status == STORE_OK && sees)
 			rows[kept++] = rows[i];
 	}

@@ -15,6 +15,7 @@ enum { PARTY_MEMO = 64 };
 
 struct party {
 	struct str agent;		/* p == NULL: sees everything; borrowed from the access */
+	bool sees_keys;			/* and what was done with keys: as reading them is, that is for admin */
 	int64_t id;			/* of the agent; 0: the space has none that is called so */
 	int64_t space;
 	struct store_conn *conn;
@@ -31,7 +32,8 @@ enum store_status party_init(struct party *p, const struct access *access, int64
 void party_filter(const struct party *p, struct handoff_filter *filter);
 /* was_its: also what it had for a while, between others. That takes a look at the events of the handoff. */
 enum store_status party_sees_handoff(struct party *p, const struct handoff_row *h, bool was_its, bool *ret);
-/* Leaves out the events of handoffs and envelopes that it does not see. Those of what a space shares stay. */
+/* Leaves out the events of handoffs and envelopes that it does not see, and those of keys. Those of what a space shares
+ * stay. */
 enum store_status party_keep_events(struct party *p, struct event_row *rows, size_t *count);
 /* Takes it part in the task? In an operation that reads, or prepares: a large task is looked through by a worker. */
 enum store_status party_takes_part(struct party *p, struct op *op, struct str task, bool *ret);

@@ -170,9 +170,9 @@ enum store_status event_list_behind(const struct event_reading *reading, const s
 	enum store_status status = store_event_page(reading->conn, filter, cursor, until, max, arena, ret, ret_count);
 
 	*ret_until = status == STORE_OK && *ret_count == max ? ret[max - 1].id : until;
-	if (status == STORE_OK && access_party(access).p)
+	if (status == STORE_OK)
 		status = party_init(&party, access, filter->space, reading->conn);
-	if (status == STORE_OK && access_party(access).p)
+	if (status == STORE_OK)
 		status = party_keep_events(&party, ret, ret_count);
 	return status;
 }
