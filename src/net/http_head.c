@@ -168,7 +168,7 @@ static bool is_letter_or_digit(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static bool is_token(struct str s)
+bool http_head_is_token(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++) {
 		char c = s.p[i];
@@ -188,7 +188,7 @@ static const struct http_problem *parse_request_line(struct str line, struct htt
 	ret->method_name = str_cut(&line, ' ');
 	target = str_cut(&line, ' ');
 	version = line;
-	if (!is_token(ret->method_name) || target.n == 0 || version.n == 0)
+	if (!http_head_is_token(ret->method_name) || target.n == 0 || version.n == 0)
 		return &problem_line;
 	problem = parse_version(version, ret);
 	if (problem)
@@ -329,7 +329,7 @@ static const struct http_problem *read_fields(char *head, struct http_head *ret,
 		struct str name = field_name(head, f);
 
 		/* llhttp lets spaces into names where it is compiled without LLHTTP_STRICT_MODE. */
-		if (!is_token(name))
+		if (!http_head_is_token(name))
 			return &problem_syntax;
 		for (uint32_t k = f->name_at; k < f->name_at + f->name_len; k++)
 			if (head[k] >= 'A' && head[k] <= 'Z')

@@ -50,4 +50,7 @@ struct http_head {
 const struct http_problem *http_head_parse(char *head, size_t head_len, const struct http_limits *limits,
 					   struct http_field *fields, struct http_head *ret);
 
+/* Whether it is a word that the name of a field or a method can be (RFC 9110, 5.6.2). */
+bool http_head_is_token(struct str s);
+
 #endif

@@ -111,7 +111,7 @@ void http_pass_head_init(struct http_pass_head *head, struct http_req *req, cons
 	*head = (struct http_pass_head){.req = req, .length = -1, .undone_name = undone_name};
 }
 
-/* "HTTP/1.1 200 OK". Another head may have come before it, that of a 1xx. */
+/* "HTTP/1.1 200 OK". Another head may have come before it, that of a 1xx; within one there is no such line. */
 static bool read_status(struct http_pass_head *head, struct str line)
 {
 	size_t bytes = head->bytes;
@@ -144,40 +144,66 @@ static bool keep(struct http_pass_head *head, struct str name, struct str value)
 	return true;
 }
 
+/* Two lengths are none: it cannot be told which one libcurl goes by. */
+static bool read_length(struct http_pass_head *head, struct str value)
+{
+	uint64_t length;
+
+	if (!str_to_u64(value, &length) || length > INT64_MAX ||
+	    (head->length >= 0 && (uint64_t)head->length != length))
+		return false;
+	head->length = (int64_t)length;
+	return true;
+}
+
+static bool read_connection(struct http_pass_head *head, struct str value)
+{
+	if (head->connection_count == HTTP_PASS_CONNECTIONS_MAX)
+		return false;
+	head->connections[head->connection_count++] = arena_str(http_req_arena(head->req), value);
+	return true;
+}
+
 static bool read_field(struct http_pass_head *head, struct str line)
 {
 	struct str value = line, name;
-	uint64_t length;
 
 	if (str_find(line, ':') >= line.n)
 		return false;
 	name = str_cut(&value, ':');
 	value = str_trim(value);
-	if (name.n == 0 || memchr(value.p, '\r', value.n) || memchr(value.p, '\0', value.n))
+	if (!http_head_is_token(name) || memchr(value.p, '\r', value.n) || memchr(value.p, '\0', value.n))
 		return false;
-	if (str_ieq(name, STR("content-length"))) {
-		if (!str_to_u64(value, &length) || length > INT64_MAX)
-			return false;
-		head->length = (int64_t)length;
-	} else if (str_ieq(name, STR("connection"))) {
-		head->connection = arena_str(http_req_arena(head->req), value);
-	} else if (str_ieq(name, STR("content-type"))) {
+	if (str_ieq(name, STR("content-length")))
+		return read_length(head, value);
+	if (str_ieq(name, STR("connection")))
+		return read_connection(head, value);
+	if (str_ieq(name, STR("transfer-encoding")))
+		head->is_coded = true;
+	else if (str_ieq(name, STR("content-type")))
 		head->is_events = value.n >= 17 && str_ieq(str_sub(value, 0, 17), STR("text/event-stream"));
-	} else if (head->undone_name && str_ieq(name, str_of(head->undone_name))) {
+	else if (head->undone_name && str_ieq(name, str_of(head->undone_name)))
 		head->undone = arena_str(http_req_arena(head->req), value);
-	}
 	if (is_of_connection(name, STR_NULL) || str_ieq(name, STR("date")) || is_in(name, head->req->headers))
 		return true;
 	return keep(head, name, value);
 }
 
-/* What the Connection header has named; it may stand behind. */
+static bool is_named_by_answer(const struct http_pass_head *head, struct str name)
+{
+	for (size_t i = 0; i < head->connection_count; i++)
+		if (is_named(name, head->connections[i]))
+			return true;
+	return false;
+}
+
+/* What a Connection header has named; that may stand behind. */
 static void drop_named(struct http_pass_head *head)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < head->count; i++)
-		if (!is_named(str_of(head->list[i].name), head->connection))
+		if (!is_named_by_answer(head, str_of(head->list[i].name)))
 			head->list[kept++] = head->list[i];
 	head->count = kept;
 	if (head->list)
@@ -196,11 +222,14 @@ bool http_pass_head_line(struct http_pass_head *head, struct str line)
 		return false;
 	while (text.n > 0 && (text.p[text.n - 1] == '\n' || text.p[text.n - 1] == '\r'))
 		text.n--;
-	if (text.n > 0 && (head->status == 0 || str_has_prefix(text, STR("HTTP/"))))
-		return read_status(head, text);
 	if (text.n > 0)
-		return read_field(head, text);
+		return head->status == 0 ? read_status(head, text) : read_field(head, text);
 	head->is_whole = head->status >= 200;
+	if (!head->is_whole)
+		head->status = 0;
+	/* Beside it a length means nothing (RFC 9112, 6.3): libcurl goes by the chunks. */
+	if (head->is_coded)
+		head->length = -1;
 	drop_named(head);
 	return true;
 }

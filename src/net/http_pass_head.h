@@ -12,6 +12,8 @@ struct curl_slist *http_pass_lines(const struct http_req *req, const struct http
 /* Appends one line. */
 void http_pass_add_line(struct curl_slist **lines, struct buf *room, struct str name, struct str value);
 
+enum { HTTP_PASS_CONNECTIONS_MAX = 8 };
+
 /* The head of an answer, as its lines come. */
 struct http_pass_head {
 	struct http_req *req;		/* its arena has what is kept */
@@ -19,8 +21,10 @@ struct http_pass_head {
 	size_t count, cap;
 	size_t bytes;			/* of all lines */
 	int64_t length;			/* of the body; -1: it does not say */
-	int status;			/* 0: no line has come */
-	struct str connection;		/* the Connection header */
+	int status;			/* 0: no line has come, or none behind a 1xx */
+	struct str connections[HTTP_PASS_CONNECTIONS_MAX];	/* the Connection headers */
+	size_t connection_count;
+	bool is_coded;			/* a Transfer-Encoding says where the body ends */
 	bool is_events;			/* text/event-stream */
 	bool is_whole;			/* the empty line has come, and it is not one of a 1xx */
 	const char *undone_name;	/* NULL: there is no such header */

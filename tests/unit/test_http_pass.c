@@ -141,6 +141,7 @@ static void test_headers_that_are_passed_and_those_that_are_not(void **state)
 			fail_msg("%s is in\n%s", dropped[i], seen);
 	client_say(peer, "HTTP/1.1 100 Continue\r\nX-Early: 1\r\n\r\nHTTP/1.1 201 Made\r\nContent-Length: 2\r\n"
 		   "Date: yesterday\r\nConnection: keep-alive, X-Gone\r\nX-Gone: 1\r\nKeep-Alive: 7\r\nX-Stays: a b\r\n"
+		   "X-Gone-Too: 1\r\nConnection: X-Other\r\nConnection: X-Gone-Too\r\n"
 		   "Set-Cookie: a\r\nSet-Cookie: b\r\nX-FRONT: no\r\nX-Blank:\r\n\r\nok");
 	client_reply(fd, true, &r);
 	if (r.status == 100) {	/* this server's own */
@@ -164,6 +165,8 @@ static void test_an_answer_that_is_no_http_is_a_failure(void **state)
 	static const char *const answers[] = {
 		"nonsense\r\n\r\n", "HTTP/1.1 700 What\r\nContent-Length: 0\r\n\r\n",
 		"HTTP/1.1 200 OK\r\nX: a\rb\r\nContent-Length: 0\r\n\r\n", "",
+		"HTTP/1.1 200 OK\r\nX\rb: a\r\nContent-Length: 0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nX a: b\r\nContent-Length: 0\r\n\r\n",
 	};
 	struct world *w = *state;
 	struct peer p = peer_open(w);

@@ -155,6 +155,66 @@ static void test_half_an_answer_is_never_taken_for_a_whole_one(void **state)
 	close(p.fd);
 }
 
+/* The length that a head says beside its chunks means nothing (RFC 9112, 6.3). */
+static void test_an_answer_in_chunks_is_as_long_as_its_chunks(void **state)
+{
+	static const char *const answers[] = {
+		"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nsome\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n4\r\nsome\r\n0\r\n\r\n",
+	};
+	struct world *w = *state;
+	struct peer p = peer_open(w);
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		int fd = client_open(&w->front);
+		struct reply r;
+		struct buf b;
+
+		buf_init(&b, 1000);
+		break_off(w, &p, answers[i], fd);
+		client_reply(fd, false, &r);
+		assert_int_equal(r.status, 200);
+		assert_false(reply_has(&r, "Content-Length"));
+		assert_true(read_chunks(fd, &b));
+		assert_string_equal(buf_str(&b).p, "some");
+		buf_release(&b);
+		reply_release(&r);
+		close(fd);
+	}
+	close(p.fd);
+}
+
+/* Whoever answers so cannot take this server down with it. */
+static void test_an_answer_of_another_length_than_it_says_ends_alone(void **state)
+{
+	static const char *const answers[] = {
+		"HTTP/1.1 103 Early\r\nTransfer-Encoding: chunked\r\n\r\n"
+		"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n4\r\nsome\r\n0\r\n\r\n",
+		"HTTP/1.1 103 Early\r\nContent-Length: 4\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nsome",
+		"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\nContent-Length: 4\r\n\r\nsome",
+		"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 100000\r\n\r\nsome",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nHTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n"
+		"4\r\nsome\r\n0\r\n\r\n",
+	};
+	struct world *w = *state;
+	struct peer p = peer_open(w);
+
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		int fd = client_open(&w->front);
+		struct reply r;
+
+		break_off(w, &p, answers[i], fd);
+		client_reply(fd, false, &r);
+		if (r.status == 200)
+			assert_true(read_to_end(fd) < 100000);
+		else
+			assert_int_equal(r.status, 503);
+		reply_release(&r);
+		close(fd);
+	}
+	close(p.fd);
+}
+
 /* HTTP/1.0 knows the end of a body by the end of the connection. */
 static void test_an_old_client_sees_a_reset(void **state)
 {
@@ -403,6 +463,8 @@ int main(void)
 		TEST(test_who_takes_no_connection_has_failed_after_a_second),
 		TEST(test_who_falls_silent_has_failed_after_seconds),
 		TEST(test_half_an_answer_is_never_taken_for_a_whole_one),
+		TEST(test_an_answer_in_chunks_is_as_long_as_its_chunks),
+		TEST(test_an_answer_of_another_length_than_it_says_ends_alone),
 		TEST(test_an_old_client_sees_a_reset),
 		TEST_ONE(test_a_request_is_sent_once_where_a_kept_connection_ends),
 		TEST_ONE(test_a_kept_connection_that_was_closed_is_not_used),
