@@ -30,7 +30,6 @@ struct stream {
 	struct http_call *http;
 	struct feed_thread *thread;
 	int64_t after;			/* everything up to here was given, or is not wanted */
-	int64_t seen;			/* of the whole history: there is nothing for it between `after` and here */
 	int64_t gone_before;		/* of a stream of all that is kept: what was pruned when it began */
 	uint64_t kinds;
 	int64_t beat_at_ns;
@@ -44,7 +43,6 @@ struct batch {
 	struct str party;		/* who sees only its own; p == NULL: everybody. Of a stream that is open */
 	bool sees_keys;
 	int64_t until;
-	bool is_last;			/* that is the end of the space's history */
 	int64_t pruned;			/* the highest id that was pruned */
 	struct buf text;
 };
@@ -62,7 +60,7 @@ struct feed_thread {
 	int64_t woken_at_ns;		/* by a commit, last */
 	/* Of the round under way. */
 	struct event_reading reading;
-	int64_t last;			/* the end of the whole history */
+	int64_t last;			/* the end of the history */
 	struct batch batches[BATCHES];
 	size_t batch_count;
 	struct event_row *rows;
@@ -136,20 +134,18 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, const stru
 	struct arena arena;
 	size_t count = 0, i = 0;
 	enum store_status status;
-	int64_t last = 0;
 
 	if (t->rows == NULL)
 		t->rows = mem_calloc(BATCH_EVENTS, sizeof(*t->rows));
 	arena_init(&arena);
-	status = event_list_end_of(&t->reading, b->space, &b->pruned, &last);
+	status = event_list_pruned(&t->reading, b->space, &b->pruned);
 	if (status == STORE_OK)
-		status = event_list_behind(&t->reading, &filter, op->access, b->after, last, BATCH_EVENTS, &arena,
+		status = event_list_behind(&t->reading, &filter, op->access, b->after, t->last, BATCH_EVENTS, &arena,
 					   t->rows, &count, &b->until);
 	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
 		put_event(&b->text, &t->rows[i++], op->space_name, &arena);
 	if (status == STORE_OK && i < count)
 		b->until = t->rows[i - 1].id;
-	b->is_last = b->until >= last;
 	arena_release(&arena);
 	return status;
 }
@@ -217,7 +213,7 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 {
 	const struct batch *b;
 
-	if (s->seen >= t->last)
+	if (s->after >= t->last)
 		return SERVED_ALL;
 	if (!api_may_answer(t->feed->api))
 		return SERVED_NOT;
@@ -225,7 +221,7 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 	if (http_stream_write(s->http->req, STR("")) > 0)
 		return SERVED_NOT;
 	if (!find_space(t, s)) {
-		s->seen = t->last;
+		s->after = t->last;
 		return SERVED_ALL;
 	}
 	b = batch_of(t, s);
@@ -242,12 +238,10 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 		s->beat_at_ns = next_beat_ns(t);
 	}
 	s->after = b->until;
-	if (b->is_last)
-		s->seen = t->last;
 	/* One that is made again under the same name is followed. */
-	if (b->is_last && spaces_is_gone(s->http->call.op->engine->spaces, s->http->call.op->space))
+	if (s->after >= t->last && spaces_is_gone(s->http->call.op->engine->spaces, s->http->call.op->space))
 		s->http->call.op->space = 0;
-	return b->is_last ? SERVED_ALL : SERVED_SOME;
+	return s->after >= t->last ? SERVED_ALL : SERVED_SOME;
 }
 
 static void run_round(struct feed_thread *t)

@@ -431,8 +431,6 @@ static const char step_16[] =
 	"  SELECT raise(ABORT, 'an event is never changed'); END;";
 
 static const char step_17[] =
-	/* What a space is told of its events depends on nothing that others write. */
-	"CREATE INDEX event_space ON event (space);"
 	/* What is forgotten keeps the numbers of the keys that wrote it, and its events keep theirs: else whoever has
 	 * stored something could take away by forgetting it that it was stored with that key. */
 	"ALTER TABLE memory ADD COLUMN keys TEXT;"
