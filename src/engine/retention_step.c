@@ -227,7 +227,7 @@ static enum store_status prune_of_space(struct retention *r, struct store_conn *
 /* The last event that may go: the time says so, and those who follow are done with it. */
 static enum store_status last_to_go(const struct retention *r, struct store_conn *c, int64_t until_ms, int64_t *ret)
 {
-	enum store_status status = store_event_before(c, until_ms, ret);
+	enum store_status status = store_event_before(c, 0, until_ms, ret);
 
 	for (struct retention_hold *h = r->holds; h; h = h->next) {
 		int64_t done_with = atomic_load(&h->done_with);

@@ -360,8 +360,8 @@ enum store_status store_event_add(struct store_conn *c, struct event_row *event)
 /* With ids above after, in order, at most max; handoff 0: all of the space, space 0: of all spaces. */
 enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
 			       struct arena *arena, struct event_row *ret, size_t *ret_count);
-/* The highest id; 0 where there is none. */
-enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
+/* The highest id that was given, of all spaces (0) or of this one, also where that event was pruned; 0: none was. */
+enum store_status store_event_last(struct store_conn *c, int64_t space, int64_t *ret_id);
 /* Those of the filter with ids above after, up to until, in its order, at most max. Ids are dense: what the read costs
  * is bounded by until - after, but for a filter by handoff, which has an index. */
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
@@ -373,8 +373,8 @@ enum store_status store_events_unname(struct store_conn *c, const struct event_f
 				      int64_t until);
 /* How many events tell of a handoff. */
 enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret);
-/* The id of the last event before that time; 0 where there is none. */
-enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
+/* The id of the last event before that time, of all spaces (0) or of this one; 0 where there is none. */
+enum store_status store_event_before(struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_id);
 
 /* fn is called for every event that is added through the connection from now on, within its transaction: that may be
  * rolled back, and a savepoint, too. The event is borrowed for the call. NULL: nobody is. */

@@ -255,7 +255,8 @@
 	  (struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, \
 	  struct arena *arena, struct event_row *ret, size_t *ret_count), (c, space, handoff, after, max, \
 	  arena, ret, ret_count)) \
-	X(READ, enum store_status, event_last, (struct store_conn *c, int64_t *ret_id), (c, ret_id)) \
+	X(READ, enum store_status, event_last, \
+	  (struct store_conn *c, int64_t space, int64_t *ret_id), (c, space, ret_id)) \
 	X(READ, enum store_status, event_page, \
 	  (struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max, \
 	  struct arena *arena, struct event_row *ret, size_t *ret_count), (c, filter, after, until, max, \
@@ -266,7 +267,7 @@
 	X(READ, enum store_status, event_count, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret), (c, space, handoff, ret)) \
 	X(READ, enum store_status, event_before, \
-	  (struct store_conn *c, int64_t at_ms, int64_t *ret_id), (c, at_ms, ret_id)) \
+	  (struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_id), (c, space, at_ms, ret_id)) \
 	X(READ, enum store_status, queues, \
 	  (struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx), (c, fn, ctx)) \
 	X(READ, enum store_status, space_name, \

@@ -172,14 +172,14 @@ static void who_follows_can_tell_what_it_has_missed(void **state)
 	e = open_engine(t, 0, HOUR_MS);
 	reader = engine_reader_open(e, &t->error);
 	must(event_list_begin(reader, &reading, &last));
-	must(event_list_pruned(&reading, t->space, &pruned));
+	must(event_list_end_of(&reading, t->space, &pruned, &last));
 	assert_int_equal(pruned, 0);
 	event_list_end(&reading);
 	run(e);
 	must(event_list_begin(reader, &reading, &last));
-	must(event_list_pruned(&reading, t->space, &pruned));
+	must(event_list_end_of(&reading, t->space, &pruned, &last));
 	assert_int_equal(pruned, 10);		/* what is parked keeps its history */
-	must(event_list_pruned(&reading, t->space + 100, &pruned));
+	must(event_list_end_of(&reading, t->space + 100, &pruned, &last));
 	assert_int_equal(pruned, 0);
 	event_list_end(&reading);
 	assert_int_equal(event_list_refuse_pruned(&problem, 3, 10), P_EVENTS_PRUNED);

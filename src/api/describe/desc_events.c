@@ -213,8 +213,10 @@ static void put_next(const struct field *f, const void *from, const void *with, 
 	const struct event_list *l = from;
 
 	(void)with;
-	if (!l->filter.newest_first)
-		field_write(f, &l->next, w);
+	if (l->filter.newest_first)
+		return;
+	json_key_str(w, f->name);
+	json_put_int(w, l->next);
 }
 
 static const struct field audit_fields[] = {

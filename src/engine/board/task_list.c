@@ -231,7 +231,7 @@ static enum store_status gather_told(struct gathering *g, int64_t floor)
 	int64_t before = (int64_t)l->page.position, last = 0, bound;
 	int64_t most = op_is_here(&l->op) ? SCAN_HERE : SCAN_MAX;
 	size_t got = 1, want = 1;
-	enum store_status status = store_event_last(g->c, &last);
+	enum store_status status = store_event_last(g->c, l->op.space, &last);
 
 	last = before ? before - 1 : last;
 	bound = last - most > floor ? last - most : floor;
@@ -264,7 +264,7 @@ static enum store_status gather_changed(struct gathering *g)
 	enum store_status status = read_pruned(g);
 
 	if (status == STORE_OK && l->changed_since_ms)
-		status = store_event_before(g->c, l->changed_since_ms, &floor);
+		status = store_event_before(g->c, l->op.space, l->changed_since_ms, &floor);
 	if (status == STORE_OK && l->page.extra == 0)
 		status = gather_told(g, floor > g->pruned ? floor : g->pruned);
 	if (status == STORE_OK && !l->page.has_more && floor < g->pruned)

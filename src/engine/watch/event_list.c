@@ -18,18 +18,18 @@ static void turn_to_page(struct event_list *l)
 		l->after = (int64_t)l->page.position;
 }
 
-/* Where to begin and to stop, by ids; sets l->after. */
+/* Where to begin and to stop, by ids; sets l->after. A space that is not there yet has no events. */
 static enum store_status find_bounds(struct store_conn *c, struct event_list *l, int64_t *ret_until)
 {
-	int64_t last = 0, before = 0;
-	enum store_status status = store_event_last(c, &last);
+	int64_t space = l->op.space, last = 0, before = 0;
+	enum store_status status = space ? store_event_last(c, space, &last) : STORE_OK;
 
-	if (status == STORE_OK && l->since_ms)
-		status = store_event_before(c, l->since_ms, &before);
+	if (status == STORE_OK && space && l->since_ms)
+		status = store_event_before(c, space, l->since_ms, &before);
 	if (l->after < before)
 		l->after = before;
-	if (status == STORE_OK && l->until_ms)
-		status = store_event_before(c, l->until_ms, &last);
+	if (status == STORE_OK && space && l->until_ms)
+		status = store_event_before(c, space, l->until_ms, &last);
 	if (l->after > last)
 		l->after = last;
 	*ret_until = last;
@@ -136,7 +136,7 @@ const struct op_kind event_list_kind = {.name = "event_list", .size = sizeof(str
 enum store_status event_list_begin(struct engine_reader *r, struct event_reading *ret, int64_t *ret_last)
 {
 	*ret = (struct event_reading){r->conn, store_snapshot_begin(r->conn)};
-	return store_event_last(r->conn, ret_last);
+	return store_event_last(r->conn, 0, ret_last);
 }
 
 void event_list_end(const struct event_reading *reading)
@@ -145,7 +145,8 @@ void event_list_end(const struct event_reading *reading)
 		store_snapshot_end(reading->conn);
 }
 
-enum store_status event_list_pruned(const struct event_reading *reading, int64_t space, int64_t *ret)
+enum store_status event_list_end_of(const struct event_reading *reading, int64_t space, int64_t *ret_pruned,
+				    int64_t *ret_last)
 {
 	struct space_row row;
 	struct arena arena;
@@ -155,8 +156,9 @@ enum store_status event_list_pruned(const struct event_reading *reading, int64_t
 	status = store_space_get(reading->conn, space, &arena, &row);
 	arena_release(&arena);
 	if (status == STORE_OK || status == STORE_NOT_FOUND)
-		*ret = status == STORE_OK ? row.events_pruned : 0;
-	return status == STORE_NOT_FOUND ? STORE_OK : status;
+		*ret_pruned = status == STORE_OK ? row.events_pruned : 0;
+	return status == STORE_OK || status == STORE_NOT_FOUND ? store_event_last(reading->conn, space, ret_last) :
+								 status;
 }
 
 enum store_status event_list_behind(const struct event_reading *reading, const struct event_filter *filter,

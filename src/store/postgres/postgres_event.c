@@ -155,32 +155,69 @@ enum store_status postgres_event_read_last(struct store_conn *c, int64_t *ret)
 	return postgres_read_int(&q, ret);
 }
 
-enum store_status postgres_event_last(struct store_conn *c, int64_t *ret_id)
+static enum store_status last_of_space(struct store_conn *c, int64_t space, int64_t *ret_id)
 {
+	static const char sql[] =
+		"SELECT greatest((SELECT max(id) FROM event WHERE shard = $1 AND space = $2), "
+		"(SELECT events_pruned FROM space WHERE shard = $1 AND id = $2), 0)";
+	struct postgres_query q;
+
+	postgres_query(&q, c, sql);
+	postgres_bind_int(&q, 2, space);
+	return postgres_read_int(&q, ret_id);
+}
+
+enum store_status postgres_event_last(struct store_conn *c, int64_t space, int64_t *ret_id)
+{
+	if (space)
+		return last_of_space(c, space, ret_id);
 	return postgres_kept_event_last(c, ret_id) ? STORE_OK : postgres_event_read_last(c, ret_id);
 }
 
-/* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
-enum store_status postgres_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
+static void read_moment(const struct postgres_row *r, struct arena *arena, void *ret)
 {
-	static const char sql[] = "SELECT at FROM event WHERE shard = $1 AND id >= $2 ORDER BY id LIMIT 1";
+	(void)arena;
+	*(struct event_row *)ret = (struct event_row){
+		.id = postgres_column_int(r, 0), .at_ms = postgres_column_int(r, 1),
+	};
+}
+
+/* Id and time of the first event from that id on, of all spaces (0) or of one. */
+static enum store_status first_from(struct store_conn *c, int64_t space, int64_t from, struct event_row *ret,
+				    size_t *ret_count)
+{
+	static const char of_all[] = "SELECT id, at FROM event WHERE shard = $1 AND id >= $2 ORDER BY id LIMIT 1";
+	static const char of_space[] =
+		"SELECT id, at FROM event WHERE shard = $1 AND id >= $2 AND space = $3 ORDER BY id LIMIT 1";
+	struct postgres_query q;
+
+	postgres_query(&q, c, space ? of_space : of_all);
+	postgres_bind_int(&q, 2, from);
+	if (space)
+		postgres_bind_int(&q, 3, space);
+	return postgres_read_list(&q, read_moment, NULL, ret, sizeof(*ret), 1, ret_count);
+}
+
+/* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
+enum store_status postgres_event_before(struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_id)
+{
 	int64_t before = 0, behind = 0;
-	enum store_status status = postgres_event_last(c, &behind);
+	enum store_status status = postgres_event_last(c, space, &behind);
 
 	behind++;
 	while (status == STORE_OK && behind - before > 1) {
-		int64_t middle = before + (behind - before) / 2, found_ms = 0;
-		struct postgres_query q;
+		int64_t middle = before + (behind - before) / 2;
+		struct event_row found;
+		size_t count = 0;
 
-		postgres_query(&q, c, sql);
-		postgres_bind_int(&q, 2, middle);
+		status = first_from(c, space, middle, &found, &count);
 		/* Where no event is left behind the middle, what was there is long past. */
-		status = postgres_read_int(&q, &found_ms);
-		if (status == STORE_NOT_FOUND || (status == STORE_OK && found_ms < at_ms))
+		if (count == 0)
 			before = middle;
-		else
+		else if (found.at_ms >= at_ms)
 			behind = middle;
-		status = status == STORE_NOT_FOUND ? STORE_OK : status;
+		else
+			before = found.id < behind ? found.id : middle;
 	}
 	if (status == STORE_OK)
 		*ret_id = before;

@@ -149,7 +149,7 @@ static enum store_status events_from(struct store_conn *c, int64_t space, int64_
 	postgres_query(&q, c, created);
 	postgres_bind_int(&q, 2, space);
 	status = postgres_read_int(&q, &created_at_ms);
-	return status == STORE_OK ? postgres_event_before(c, created_at_ms, ret) : status;
+	return status == STORE_OK ? postgres_event_before(c, 0, created_at_ms, ret) : status;
 }
 
 /* Counts as one row where there was none of the space: there is more to go through. */
@@ -165,7 +165,7 @@ static enum store_status purge_events(struct store_conn *c, int64_t space, size_
 	struct postgres_query q;
 
 	if (status == STORE_OK)
-		status = postgres_event_last(c, &last);
+		status = postgres_event_last(c, 0, &last);
 	*ret_count = 0;
 	if (status != STORE_OK || from >= last)
 		return status;

@@ -141,6 +141,7 @@ static const char step_1[] =
 	"  access_key bigint NOT NULL DEFAULT 0,"
 	"  PRIMARY KEY (shard, id));"
 	"CREATE INDEX event_handoff ON event (shard, space, handoff, id) WHERE handoff > 0;"
+	"CREATE INDEX event_space ON event (shard, space, id);"
 	"CREATE TABLE channel (shard bigint, id bigint, space bigint NOT NULL, name bytea NOT NULL, description bytea,"
 	"  created_at bigint NOT NULL, PRIMARY KEY (shard, id));"
 	"CREATE UNIQUE INDEX channel_name ON channel (shard, space, name);"

@@ -116,9 +116,15 @@ enum store_status ram_events(struct store_conn *c, int64_t space, uint64_t hando
 	return ram_event_page(c, &filter, after, INT64_MAX, max, arena, ret, ret_count);
 }
 
-enum store_status ram_event_last(struct store_conn *c, int64_t *ret_id)
+enum store_status ram_event_last(struct store_conn *c, int64_t space, int64_t *ret_id)
 {
-	*ret_id = (int64_t)ram_of(c)->event_count;
+	const struct ram_store *s = ram_of(c);
+	const struct ram_space *of = space ? ram_space_at(s, space) : NULL;
+	int64_t id = (int64_t)s->event_count;
+
+	while (space && id > 0 && (s->events[id - 1].id == 0 || s->events[id - 1].space != space))
+		id--;
+	*ret_id = of && of->row.events_pruned > id ? of->row.events_pruned : id;
 	return STORE_OK;
 }
 
@@ -133,19 +139,36 @@ enum store_status ram_event_count(struct store_conn *c, int64_t space, uint64_t 
 	return STORE_OK;
 }
 
+/* The first event of the space from that id on; NULL: there is none. */
+static const struct event_row *first_from(const struct ram_store *s, int64_t space, int64_t from)
+{
+	for (int64_t i = from > 1 ? from - 1 : 0; i < (int64_t)s->event_count; i++)
+		if (s->events[i].id && s->events[i].space == space)
+			return &s->events[i];
+	return NULL;
+}
+
+static const struct event_row *looked_at(const struct ram_store *s, int64_t space, int64_t from)
+{
+	return space ? first_from(s, space, from) : &s->events[from - 1];
+}
+
 /* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
-enum store_status ram_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
+enum store_status ram_event_before(struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_id)
 {
 	const struct ram_store *s = ram_of(c);
-	int64_t before = 0, behind = (int64_t)s->event_count + 1;
+	int64_t before = 0, behind = 0;
 
+	ram_event_last(c, space, &behind);
+	behind++;
 	while (behind - before > 1) {
 		int64_t middle = before + (behind - before) / 2;
+		const struct event_row *found = looked_at(s, space, middle);
 
-		if (s->events[middle - 1].at_ms < at_ms)
-			before = middle;
-		else
+		if (found && found->at_ms >= at_ms)
 			behind = middle;
+		else
+			before = found && found->id > middle && found->id < behind ? found->id : middle;
 	}
 	*ret_id = before;
 	return STORE_OK;

@@ -100,7 +100,7 @@ enum store_status sqlite_event_add(struct store_conn *c, struct event_row *event
 {
 	struct sqlite_gathered *g = &sqlite_of(c)->gathered;
 	int64_t last = 0;
-	enum store_status status = sqlite_event_last(c, &last);
+	enum store_status status = sqlite_event_last(c, 0, &last);
 
 	if (status == STORE_OK && g->count == SQLITE_EVENTS_MAX)
 		status = sqlite_events_flush(c);
@@ -221,39 +221,72 @@ enum store_status sqlite_event_count(struct store_conn *c, int64_t space, uint64
 	return sqlite_read_int(c, s, ret);
 }
 
-enum store_status sqlite_event_last(struct store_conn *c, int64_t *ret_id)
+static enum store_status last_of_space(struct store_conn *c, int64_t space, int64_t *ret_id)
+{
+	static const char sql[] =
+		"SELECT max(coalesce((SELECT max(id) FROM event WHERE space = ?1), 0), "
+		"coalesce((SELECT events_pruned FROM space WHERE id = ?1), 0))";
+	sqlite3_stmt *s = reading(c, sql);
+
+	sqlite3_bind_int64(s, 1, space);
+	return sqlite_read_int(c, s, ret_id);
+}
+
+enum store_status sqlite_event_last(struct store_conn *c, int64_t space, int64_t *ret_id)
 {
 	static const char sql[] = "SELECT " SQLITE_NEXT_ID("event") " - 1";
-	sqlite3_stmt *s;
 
+	if (space)
+		return last_of_space(c, space, ret_id);
 	if (sqlite_of(c)->last_event) {
 		*ret_id = sqlite_of(c)->last_event;
 		return STORE_OK;
 	}
-	s = sqlite_statement(c, sql);
-	return sqlite_read_int(c, s, ret_id);
+	return sqlite_read_int(c, sqlite_statement(c, sql), ret_id);
+}
+
+static void read_moment(sqlite3_stmt *s, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct event_row *)ret = (struct event_row){
+		.id = sqlite3_column_int64(s, 0), .at_ms = sqlite3_column_int64(s, 1),
+	};
+}
+
+/* Id and time of the first event from that id on, of all spaces (0) or of one. */
+static enum store_status first_from(struct store_conn *c, int64_t space, int64_t from, struct event_row *ret,
+				    size_t *ret_count)
+{
+	static const char of_all[] = "SELECT id, at FROM event WHERE id >= ?2 ORDER BY id LIMIT 1";
+	static const char of_space[] = "SELECT id, at FROM event WHERE space = ?1 AND id >= ?2 ORDER BY id LIMIT 1";
+	sqlite3_stmt *s = reading(c, space ? of_space : of_all);
+
+	if (space)
+		sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, from);
+	return sqlite_read_list(c, s, read_moment, NULL, ret, sizeof(*ret), 1, ret_count);
 }
 
 /* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
-enum store_status sqlite_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
+enum store_status sqlite_event_before(struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_id)
 {
-	static const char sql[] = "SELECT at FROM event WHERE id >= ?1 ORDER BY id LIMIT 1";
 	int64_t before = 0, behind = 0;
-	enum store_status status = sqlite_event_last(c, &behind);
+	enum store_status status = sqlite_event_last(c, space, &behind);
 
 	behind++;
 	while (status == STORE_OK && behind - before > 1) {
-		int64_t middle = before + (behind - before) / 2, found_ms = 0;
-		sqlite3_stmt *s = reading(c, sql);
+		int64_t middle = before + (behind - before) / 2;
+		struct event_row found;
+		size_t count = 0;
 
-		sqlite3_bind_int64(s, 1, middle);
+		status = first_from(c, space, middle, &found, &count);
 		/* Where no event is left behind the middle, what was there is long past. */
-		status = sqlite_read_int(c, s, &found_ms);
-		if (status == STORE_NOT_FOUND || (status == STORE_OK && found_ms < at_ms))
+		if (count == 0)
 			before = middle;
-		else
+		else if (found.at_ms >= at_ms)
 			behind = middle;
-		status = status == STORE_NOT_FOUND ? STORE_OK : status;
+		else
+			before = found.id < behind ? found.id : middle;
 	}
 	if (status == STORE_OK)
 		*ret_id = before;

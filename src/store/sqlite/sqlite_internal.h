@@ -264,7 +264,7 @@ const char *sqlite_schema_step(int to);
 /* sqlite_schema_version.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a
  * sentence, where it is newer, not ours, or fails. */
 /* From SQLITE_SCHEMA_SEALED on pages have seals. */
-enum { SQLITE_SCHEMA_NOW = 16, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 17, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

@@ -142,7 +142,7 @@ static enum store_status events_from(struct store_conn *c, int64_t space, int64_
 	s = sqlite_statement(c, created);
 	sqlite3_bind_int64(s, 1, space);
 	status = sqlite_read_int(c, s, &created_at_ms);
-	return status == STORE_OK ? sqlite_event_before(c, created_at_ms, ret) : status;
+	return status == STORE_OK ? sqlite_event_before(c, 0, created_at_ms, ret) : status;
 }
 
 static enum store_status purge_events(struct store_conn *c, int64_t space, size_t max, size_t *ret_count)
@@ -156,7 +156,7 @@ static enum store_status purge_events(struct store_conn *c, int64_t space, size_
 	if (status == STORE_OK)
 		status = events_from(c, space, &from);
 	if (status == STORE_OK)
-		status = sqlite_event_last(c, &last);
+		status = sqlite_event_last(c, 0, &last);
 	*ret_count = 0;
 	if (status != STORE_OK || from >= last)
 		return status;

@@ -100,7 +100,7 @@ static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **s
 	struct event_row e[8];
 	size_t n = 99;
 
-	must(store_event_last(t->c, &last));
+	must(store_event_last(t->c, 0, &last));
 	assert_int_equal(last, 0);
 	first = add_event(t, t->space, 1, 11);
 	add_event(t, t->space, 2, 12);
@@ -134,8 +134,31 @@ static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **s
 	assert_int_equal(e[1].kind, 15);
 	must(store_events(t->c, t->space, 1, first, 8, &t->arena, e, &n));
 	assert_int_equal(n, 1);
-	must(store_event_last(t->c, &first));
+	must(store_event_last(t->c, 0, &first));
 	assert_int_equal(first, last);
+}
+
+static void the_last_event_of_a_space_is_its_own(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), own = add(t, (struct event_row){.at_ms = T0}), last = 99, id;
+
+	id = add(t, (struct event_row){.space = other, .at_ms = T0 + 5});
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, own);
+	must(store_event_before(t->c, t->space, T0 + 9, &last));
+	assert_int_equal(last, own);
+	must(store_event_last(t->c, 0, &last));
+	assert_int_equal(last, id);
+	must(store_begin(t->c));
+	must(store_events_prune(t->c, t->space, &own, 1));
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, own);
+	must(store_commit(t->c));
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, own);
+	must(store_event_last(t->c, other + 100, &last));
+	assert_int_equal(last, 0);
 }
 
 static void the_last_event_before_a_time_is_found(void **state)
@@ -143,17 +166,17 @@ static void the_last_event_before_a_time_is_found(void **state)
 	struct temp_store *t = *state;
 	int64_t id = 99;
 
-	must(store_event_before(t->c, T0, &id));
+	must(store_event_before(t->c, 0, T0, &id));
 	assert_int_equal(id, 0);
 	for (int i = 0; i < 100; i++)
 		add(t, (struct event_row){.at_ms = T0 + i / 3 * 10});
 	for (int i = 0; i <= 34; i++) {
-		must(store_event_before(t->c, T0 + i * 10, &id));
+		must(store_event_before(t->c, 0, T0 + i * 10, &id));
 		assert_int_equal(id, i * 3 < 100 ? i * 3 : 100);
 	}
-	must(store_event_before(t->c, T0 - 1, &id));
+	must(store_event_before(t->c, 0, T0 - 1, &id));
 	assert_int_equal(id, 0);
-	must(store_event_before(t->c, INT64_MAX, &id));
+	must(store_event_before(t->c, 0, INT64_MAX, &id));
 	assert_int_equal(id, 100);
 }
 
@@ -261,7 +284,7 @@ static const struct CMUnitTest events[] = {
 	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
 	with_engine(a_filter_holds_what_it_says),
 	with_engine(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
-	with_engine(the_last_event_before_a_time_is_found),
+	with_engine(the_last_event_before_a_time_is_found), with_engine(the_last_event_of_a_space_is_its_own),
 };
 
 CONFORMANCE_PART(events);

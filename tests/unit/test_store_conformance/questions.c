@@ -233,7 +233,7 @@ QUESTION(board)
 
 	show_status(out, store_task_get(c, id, arena, &task));
 	SHOW_ONE(show_work, store_task_work(c, id, arena, &row));
-	store_event_last(c, &last);
+	store_event_last(c, 0, &last);
 	if (random_chance(random, 500))
 		before = random_between(random, 1, last + 1);
 	SHOW_LIST(show_place_of_task, store_tasks_changed(c, space, before, random_between(random, 0, last),
@@ -398,14 +398,14 @@ QUESTION(events)
 	uint64_t handoff = random_chance(random, 500) ? 0 : some_num(random);
 	int64_t after;
 
-	store_event_last(c, &after);
+	store_event_last(c, 0, &after);
 	after = random_between(random, 0, after);
 	SHOW_LIST(show_event, store_events(c, space, handoff, after, some_max(random), arena, rows, &count));
 	show_status(out, store_event_count(c, space, handoff, &id));
 	show_number(out, &id);
-	show_status(out, store_event_last(c, &id));
+	show_status(out, store_event_last(c, 0, &id));
 	show_number(out, &id);
-	show_status(out, store_event_before(c, some_time(random), &id));
+	show_status(out, store_event_before(c, 0, some_time(random), &id));
 	show_number(out, &id);
 }
 
@@ -416,7 +416,7 @@ QUESTION(event_pages)
 				 .newest_first = random_chance(random, 400)};
 	int64_t last = 0, after, until;
 
-	store_event_last(c, &last);
+	store_event_last(c, 0, &last);
 	after = random_between(random, last < 40 ? 0 : last - 40, last);
 	until = after + (int64_t)random_below(random, 40);
 	if (random_chance(random, 300))

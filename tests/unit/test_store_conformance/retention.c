@@ -267,10 +267,10 @@ static void pruned_events_are_gone_and_their_ids_are_not_given_again(void **stat
 	assert_int_equal(last, 0);
 	must(store_space_get(t->c, t->space, &t->arena, &space));
 	assert_int_equal(space.events_pruned, ids[1]);
-	must(store_event_last(t->c, &last));
+	must(store_event_last(t->c, 0, &last));
 	assert_int_equal(last, ids[1]);
 	assert_int_equal(add_event(t, t->space, 0, T0 + 3), ids[1] + 1);
-	must(store_event_before(t->c, T0 + 2, &last));
+	must(store_event_before(t->c, 0, T0 + 2, &last));
 	assert_true(last >= 2 && last <= ids[1]);
 }
 
@@ -481,7 +481,7 @@ static void a_removed_space_is_purged_in_steps_and_the_others_stay(void **state)
 
 	fill(t, t->space);
 	fill(t, doomed);
-	must(store_event_last(t->c, &last));
+	must(store_event_last(t->c, 0, &last));
 	must(store_begin(t->c));
 	must(store_space_remove(t->c, doomed, T0 + 5));
 	must(store_commit(t->c));
