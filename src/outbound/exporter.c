@@ -135,7 +135,7 @@ static bool span_of(struct reading *r, const struct event_row *event, struct spa
 		struct event_filter filter = {.space = event->space, .handoff = event->handoff,
 					      .kinds = span_history_kinds()};
 
-		if (store_event_page(reader(x), &filter, 0, event->id, HISTORY_MAX, r->arena, x->history,
+		if (store_event_page(reader(x), &filter, 0, event->number, HISTORY_MAX, r->arena, x->history,
 				     &source.history_count) != STORE_OK)
 			return false;
 		source.history = x->history;

@@ -124,6 +124,38 @@ def test_going_on_from_such_a_position_misses_nothing_and_repeats_nothing(pair):
     stream.close()
 
 
+def test_ids_follow_each_other_whatever_others_write(pair):
+    mine, other = pair
+    for _ in range(4):
+        mine.write(2)
+        other.write(3)
+    ids = [int(event["id"]) for event in mine.events()["events"]]
+    assert ids == list(range(ids[0], ids[0] + len(ids))) and len(ids) > 10
+    told = mine.ok("GET", "/v1/handoffs/ho-1")["events"] + mine.ok("GET", "/v1/handoffs/ho-2")["events"]
+    assert {event["id"] for event in told} <= set(ids)
+
+
+def test_a_space_that_is_made_again_goes_on_above_the_one_before(keyed):
+    head = {**JSON, "Spine-Space": "again"}
+
+    def ask(method, path, body=None):
+        answer = keyed.ask(method, path, body, keyed.root, head)
+        assert answer.status < 300, answer
+        return answer.json if answer.data else None
+
+    def write(count):
+        for n in range(count):
+            ask("POST", "/v1/memories", {"content": f"memory {n}"})
+
+    write(3)
+    before = ask("GET", "/v1/events")["next"]
+    ask("DELETE", "/v1/spaces/again?confirm=again")
+    write(5)
+    got = ask("GET", f"/v1/events?after={before}")
+    assert [event["subject"] for event in got["events"] if event["subject"]] == [f"ms-{n}" for n in range(1, 6)]
+    assert got["next"] > before
+
+
 def test_a_stream_tells_the_same_position_while_others_write_and_then_what_comes(pair):
     mine, other = pair
     stream = mine.stream()

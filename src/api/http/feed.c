@@ -44,7 +44,7 @@ struct batch {
 	struct str party;		/* who sees only its own; p == NULL: everybody. Of a stream that is open */
 	int64_t until;
 	bool is_last;			/* that is the end of the space's history */
-	int64_t pruned;			/* the highest id that was pruned */
+	int64_t pruned;			/* the highest number that was pruned */
 	struct buf text;
 };
 
@@ -123,7 +123,7 @@ static void put_event(struct buf *out, const struct event_row *event, struct str
 {
 	struct json_writer w;
 
-	buf_printf(out, "id: %lld\ndata: ", (long long)event->id);
+	buf_printf(out, "id: %lld\ndata: ", (long long)event->number);
 	json_writer_init(&w, out);
 	shape_write_with(&shape_cloud_event, event, &(struct event_place){space_name, arena}, &w);
 	buf_puts(out, "\n\n");
@@ -147,7 +147,7 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, const stru
 	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
 		put_event(&b->text, &t->rows[i++], op->space_name, &arena);
 	if (status == STORE_OK && i < count)
-		b->until = t->rows[i - 1].id;
+		b->until = t->rows[i - 1].number;
 	b->is_last = b->until >= last;
 	arena_release(&arena);
 	return status;

@@ -19,6 +19,13 @@ struct sqlite_tally {
 	int64_t agents;
 };
 
+/* The highest number of the events of a space; space 0: not known. By the space's rest. */
+enum { SQLITE_NUMBERS = 64 };
+
+struct sqlite_numbers {
+	int64_t space, last;
+};
+
 /* Events of the transaction that are not written yet; see sqlite_event.c. */
 enum { SQLITE_EVENTS_MAX = 8 };
 
@@ -66,6 +73,7 @@ struct sqlite_conn {
 	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
 	uint64_t last_handoff;
 	int64_t last_event;			/* the highest id; 0: not known */
+	struct sqlite_numbers numbers[SQLITE_NUMBERS];
 	int64_t new_envelope;			/* the key of the last one that the transaction has stored, unless it
 						 * was handed to somebody since; 0: none */
 	bool new_is_root;
