@@ -68,6 +68,7 @@ def fill(data, count, spaces):
         versions = db.execute("SELECT max(id) FROM memory_version").fetchone()[0]
         events = db.execute("SELECT id FROM event WHERE space = ? ORDER BY id", (space,)).fetchall()
         top = db.execute("SELECT max(id) FROM event").fetchone()[0]
+        number = db.execute("SELECT max(number) FROM event WHERE space = ?", (space,)).fetchone()[0]
         db.execute("BEGIN")
         copy(db, "memory", {"id": m, "created_at": f"t.created_at {day}"}, f"t.id = {base} | 1", each)
         copy(db, "memory_version", {"id": f"{versions} + i", "memory": m, "updated_at": f"t.updated_at {day}"}, f"t.memory = {base} | 1", each)
@@ -77,7 +78,7 @@ def fill(data, count, spaces):
         copy(db, "result", {"handoff": h, "memory": f"{last['memory']} + i"}, f"t.handoff = {base} | 1", each)
         for at, (event,) in enumerate(events):
             copy(db, "event", {"id": f"{top} + (i - 1) * {len(events)} + {at + 1}", "handoff": f"iif(t.handoff > 0, {last['handoff']} + i, 0)",
-                               "at": f"t.at {day}", "envelope": f"{last['envelope']} + i"}, f"t.id = {event}", each)
+                               "number": f"{number} + (i - 1) * {len(events)} + {at + 1}", "at": f"t.at {day}", "envelope": f"{last['envelope']} + i"}, f"t.id = {event}", each)
         db.execute(f"UPDATE handoff SET created_at = created_at {day}, changed_at = changed_at {day} WHERE id >> 40 = {space}")
         db.execute("UPDATE space SET memories = memories + ?, next_memory = next_memory + ? WHERE id = ?", (each, each, space))
         db.execute("COMMIT")

@@ -169,7 +169,7 @@ static bool check_store(struct store_conn *c, struct admin_check *ret, struct bu
 	if (c) {
 		/* Events are never removed, and their numbers have no gaps. One that is damaged was told of. */
 		ok = store_check(c, &counts, ret_problems) == STORE_OK &&
-		     (status = store_event_last(c, &events), status == STORE_OK || status == STORE_DAMAGED);
+		     (status = store_event_last(c, 0, &events), status == STORE_OK || status == STORE_DAMAGED);
 		if (ok) {
 			*ret = (struct admin_check){
 				.memories = counts.memories, .versions = counts.versions,

@@ -152,7 +152,7 @@ static bool begin_clock(struct engine *e, struct buf *error)
 	if (e->config.begin_clock == NULL)
 		return true;
 	arena_init(&arena);
-	status = store_event_last(e->store, &last);
+	status = store_event_last(e->store, 0, &last);
 	if (status == STORE_OK && last)
 		status = store_events(e->store, 0, 0, last - 1, 1, &arena, &newest, &count);
 	if (status == STORE_OK)

@@ -43,7 +43,7 @@ static enum store_status let_go(struct retention *r, struct store_conn *c, struc
 	if (status == STORE_OK && count && event.id == space->held) {
 		status = retention_is_needed(r, c, space->id, event.handoff, &needed);
 		if (status == STORE_OK && !needed) {
-			status = store_events_prune(c, space->id, &space->held, 1);
+			status = store_events_prune(c, space->id, &event.number, 1);
 			space->events_gone++;
 		}
 	}

@@ -11,25 +11,25 @@ enum { HANDOFFS = 32, EVENTS = 256, RESULTS = 256, OLDER = 16 };
 
 /* --- What was kept of the events of a handoff while it was live --- */
 
-/* Those with ids up to `until` go. */
+/* Those with numbers up to `until` go. */
 static enum store_status prune_older(struct retention *r, struct store_conn *c, struct kept_space *space,
 				     uint64_t handoff, int64_t until)
 {
 	struct event_row *events = arena_calloc(&r->arena, OLDER, sizeof(*events));
-	int64_t *ids = arena_calloc(&r->arena, OLDER, sizeof(*ids));
+	int64_t *numbers = arena_calloc(&r->arena, OLDER, sizeof(*numbers));
 	enum store_status status = STORE_OK;
 	size_t count, old = OLDER;
 
 	while (status == STORE_OK && old == OLDER) {
 		count = old = 0;
 		status = store_events(c, space->id, handoff, 0, OLDER, &r->arena, events, &count);
-		for (; status == STORE_OK && old < count && events[old].id <= until; old++) {
+		for (; status == STORE_OK && old < count && events[old].number <= until; old++) {
 			if (retention_is_newest(space, &events[old]))
 				break;
-			ids[old] = events[old].id;
+			numbers[old] = events[old].number;
 		}
 		if (status == STORE_OK && old)
-			status = store_events_prune(c, space->id, ids, old);
+			status = store_events_prune(c, space->id, numbers, old);
 		space->events_gone += (int64_t)old;
 	}
 	return status;
@@ -193,7 +193,7 @@ enum store_status retention_is_needed(struct retention *r, struct store_conn *c,
 static enum store_status prune_of_space(struct retention *r, struct store_conn *c, struct kept_space *space,
 					struct event_row *page, size_t count, int64_t until_ms)
 {
-	int64_t *ids = arena_calloc(&r->arena, count, sizeof(*ids)), first = page[0].id;
+	int64_t *numbers = arena_calloc(&r->arena, count, sizeof(*numbers)), first = page[0].number;
 	enum store_status status = STORE_OK;
 	uint64_t last_handoff = 0;
 	size_t old = 0;
@@ -213,13 +213,13 @@ static enum store_status prune_of_space(struct retention *r, struct store_conn *
 			space->held = page[i].id;
 			continue;
 		}
-		ids[old++] = page[i].id;
+		numbers[old++] = page[i].number;
 		if (page[i].handoff && page[i].handoff != last_handoff)
 			status = prune_older(r, c, space, page[i].handoff, first - 1);
 		last_handoff = page[i].handoff;
 	}
 	if (status == STORE_OK && old)
-		status = store_events_prune(c, space->id, ids, old);
+		status = store_events_prune(c, space->id, numbers, old);
 	space->events_gone += (int64_t)old;
 	return status;
 }
@@ -227,7 +227,7 @@ static enum store_status prune_of_space(struct retention *r, struct store_conn *
 /* The last event that may go: the time says so, and those who follow are done with it. */
 static enum store_status last_to_go(const struct retention *r, struct store_conn *c, int64_t until_ms, int64_t *ret)
 {
-	enum store_status status = store_event_before(c, until_ms, ret);
+	enum store_status status = store_event_before(c, 0, until_ms, ret);
 
 	for (struct retention_hold *h = r->holds; h; h = h->next) {
 		int64_t done_with = atomic_load(&h->done_with);

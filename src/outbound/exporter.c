@@ -135,7 +135,7 @@ static bool span_of(struct reading *r, const struct event_row *event, struct spa
 		struct event_filter filter = {.space = event->space, .handoff = event->handoff,
 					      .kinds = span_history_kinds()};
 
-		if (store_event_page(reader(x), &filter, 0, event->id, HISTORY_MAX, r->arena, x->history,
+		if (store_event_page(reader(x), &filter, 0, event->number, HISTORY_MAX, r->arena, x->history,
 				     &source.history_count) != STORE_OK)
 			return false;
 		source.history = x->history;
@@ -167,7 +167,7 @@ static bool gather(struct exporter *x, struct batch *ret, struct buf *body)
 	rows = arena_calloc(&arena, BATCH_EVENTS, sizeof(*rows));
 	spans = arena_calloc(&arena, BATCH_EVENTS, sizeof(*spans));
 	has_snapshot = store_snapshot_begin(reader(x));
-	ok = store_event_last(reader(x), &last) == STORE_OK;
+	ok = store_event_last(reader(x), 0, &last) == STORE_OK;
 	*ret = (struct batch){.until = last - x->cursor > WINDOW_EVENTS ? x->cursor + WINDOW_EVENTS : last};
 	ok = ok && store_event_page(reader(x), &filter, x->cursor, ret->until, BATCH_EVENTS, &arena, rows,
 				    &count) == STORE_OK;
@@ -210,7 +210,7 @@ static bool drop_oldest(struct exporter *x)
 {
 	int64_t last = 0;
 
-	if (store_event_last(reader(x), &last) != STORE_OK || last - x->cursor <= x->behind_max)
+	if (store_event_last(reader(x), 0, &last) != STORE_OK || last - x->cursor <= x->behind_max)
 		return false;
 	skip_towards(x, last - x->behind_max, EXPORTER_BEHIND);
 	return true;
@@ -222,7 +222,7 @@ static void drop_rest(struct exporter *x)
 	int64_t last = 0;
 	uint64_t dropped = 0;
 
-	if (store_event_last(reader(x), &last) != STORE_OK)
+	if (store_event_last(reader(x), 0, &last) != STORE_OK)
 		return;
 	while (x->cursor < last)
 		dropped += skip_towards(x, last, EXPORTER_STOPPED);
@@ -433,7 +433,7 @@ struct exporter *exporter_new(const struct exporter_config *config, struct buf *
 	if (url == NULL)
 		return NULL;
 	/* Before anything is written, so that nothing is missed. */
-	if (store_event_last(config->followers->reader, &cursor) != STORE_OK) {
+	if (store_event_last(config->followers->reader, 0, &cursor) != STORE_OK) {
 		buf_printf(error, "cannot read the events: %s", store_error(config->followers->reader));
 		free(url);
 		return NULL;

@@ -264,7 +264,7 @@ struct task_work {
 /* A task in a list that is ordered by something. */
 struct task_place {
 	int64_t id;
-	int64_t at;			/* an event's id, or a time */
+	int64_t at;			/* an event's number, or a time */
 };
 
 /* Where a result is. */
@@ -317,10 +317,14 @@ struct target_counts {
 	int64_t parked;
 };
 
+/* See store_event_add: so many of a space's numbers have passed for each millisecond before it was made. */
+#define EVENT_NUMBERS_A_MS 1000
+
 /* Everything that was written, in order; the kinds, and what the values mean for each, are core/watch/event.h's. */
 struct event_row {
-	int64_t id;			/* grows */
+	int64_t id;			/* grows, over all spaces; nobody outside is told of it */
 	int64_t space;
+	int64_t number;			/* grows by one, in the space */
 	int64_t at_ms;
 	int kind;
 	uint64_t handoff;		/* 0: none */
@@ -385,7 +389,7 @@ struct space_row {
 	enum trust trust_floor;		/* what is trusted less goes along as a reference only */
 	int64_t created_at_ms;
 	struct space_keep keep;
-	int64_t events_pruned;		/* the highest id of one of its events that was pruned; 0: none */
+	int64_t events_pruned;		/* the highest number of one of its events that was pruned; 0: none */
 	int64_t handoffs_pruned;	/* how many */
 	int64_t guard;			/* see store_space_guard */
 };

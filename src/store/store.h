@@ -223,7 +223,7 @@ enum store_status store_tasks_changed(struct store_conn *c, int64_t space, int64
 enum store_status store_tasks_open(struct store_conn *c, int64_t space, unsigned states, int64_t agent,
 				   const struct task_place *behind, size_t max, struct task_place *ret,
 				   size_t *ret_count);
-/* Has none of its handoffs an event with an id above `since`? Of a task that was never handed to anybody: was its
+/* Has none of its handoffs an event with a number above `since`? Of a task that was never handed to anybody: was its
  * newest envelope made at until_ms, or before? */
 enum store_status store_task_is_quiet(struct store_conn *c, int64_t space, int64_t id, int64_t since, int64_t until_ms,
 				      bool *ret);
@@ -265,8 +265,8 @@ enum store_status store_result_left(struct store_conn *c, int64_t space, uint64_
 enum store_status store_memory_prune(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms);
 /* Gives some free bytes back to the disk: a small part. *ret: so many, about. */
 enum store_status store_give_back(struct store_conn *c, int64_t *ret_bytes);
-/* Removes these events of the space; their ids grow. */
-enum store_status store_events_prune(struct store_conn *c, int64_t space, const int64_t *ids, size_t count);
+/* Removes these events of the space; their numbers grow. */
+enum store_status store_events_prune(struct store_conn *c, int64_t space, const int64_t *numbers, size_t count);
 
 /* --- Agents --- */
 
@@ -363,26 +363,34 @@ enum store_status store_result_find(struct store_conn *c, int64_t space, uint64_
 
 /* --- Events --- */
 
-/* Sets the id. */
+/* An event has an id, by which it stands in the history of the store, and a number, by which it stands in that of its
+ * space: 1, 2, 3 and so on from a first one that is above all that spaces of before have had under the same name, for
+ * it is the time at which the space was made (EVENT_NUMBERS_A_MS for each millisecond). A space is told of numbers
+ * alone, so that it does not learn how much others write.
+ *
+ * Below, "places" are numbers where a space is named, and ids where all spaces are meant (space 0). */
+
+/* Sets the id and the number. */
 enum store_status store_event_add(struct store_conn *c, struct event_row *event);
-/* With ids above after, in order, at most max; handoff 0: all of the space, space 0: of all spaces. */
+/* With places above after, in order, at most max; handoff 0: all of the space, space 0: of all spaces. */
 enum store_status store_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
 			       struct arena *arena, struct event_row *ret, size_t *ret_count);
-/* The highest id; 0 where there is none. */
-enum store_status store_event_last(struct store_conn *c, int64_t *ret_id);
-/* Those of the filter with ids above after, up to until, in its order, at most max. Ids are dense: what the read costs
- * is bounded by until - after, but for a filter by handoff, which has an index. */
+/* The highest place that was given, also where that event was pruned. Of a space without any: the one before its first.
+ * 0: there is no event, or no such space. */
+enum store_status store_event_last(struct store_conn *c, int64_t space, int64_t *ret_place);
+/* Those of the filter with places above after, up to until, in its order, at most max. Places are dense: what the read
+ * costs is bounded by until - after, but for a filter by handoff, which has an index. */
 enum store_status store_event_page(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				   int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				   size_t *ret_count);
-/* Those with ids above after, up to until, that the filter's space, kinds, memory and range_kinds name lose their
+/* Those with numbers above after, up to until, that the filter's space, kinds, memory and range_kinds name lose their
  * actor: that memory is forgotten. Nothing else of an event ever changes, its key neither. */
 enum store_status store_events_unname(struct store_conn *c, const struct event_filter *filter, int64_t after,
 				      int64_t until);
 /* How many events tell of a handoff. */
 enum store_status store_event_count(struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret);
-/* The id of the last event before that time; 0 where there is none. */
-enum store_status store_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id);
+/* The place of the last event before that time; 0 where there is none. */
+enum store_status store_event_before(struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_place);
 
 /* fn is called for every event that is added through the connection from now on, within its transaction: that may be
  * rolled back, and a savepoint, too. The event is borrowed for the call. NULL: nobody is. */

@@ -170,7 +170,8 @@
 	  (struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms), (c, space, num, now_ms)) \
 	X(WRITE, enum store_status, give_back, (struct store_conn *c, int64_t *ret_bytes), (c, ret_bytes)) \
 	X(WRITE, enum store_status, events_prune, \
-	  (struct store_conn *c, int64_t space, const int64_t *ids, size_t count), (c, space, ids, count)) \
+	  (struct store_conn *c, int64_t space, const int64_t *numbers, size_t count), \
+	  (c, space, numbers, count)) \
 	X(READ, enum store_status, agent_get, \
 	  (struct store_conn *c, int64_t space, struct str name, struct arena *arena, struct agent_row *ret), \
 	  (c, space, name, arena, ret)) \
@@ -260,7 +261,8 @@
 	  (struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max, \
 	  struct arena *arena, struct event_row *ret, size_t *ret_count), (c, space, handoff, after, max, \
 	  arena, ret, ret_count)) \
-	X(READ, enum store_status, event_last, (struct store_conn *c, int64_t *ret_id), (c, ret_id)) \
+	X(READ, enum store_status, event_last, \
+	  (struct store_conn *c, int64_t space, int64_t *ret_place), (c, space, ret_place)) \
 	X(READ, enum store_status, event_page, \
 	  (struct store_conn *c, const struct event_filter *filter, int64_t after, int64_t until, size_t max, \
 	  struct arena *arena, struct event_row *ret, size_t *ret_count), (c, filter, after, until, max, \
@@ -271,7 +273,7 @@
 	X(READ, enum store_status, event_count, \
 	  (struct store_conn *c, int64_t space, uint64_t handoff, int64_t *ret), (c, space, handoff, ret)) \
 	X(READ, enum store_status, event_before, \
-	  (struct store_conn *c, int64_t at_ms, int64_t *ret_id), (c, at_ms, ret_id)) \
+	  (struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret_place), (c, space, at_ms, ret_place)) \
 	X(READ, enum store_status, queues, \
 	  (struct store_conn *c, void (*fn)(void *ctx, const struct queue_row *row), void *ctx), (c, fn, ctx)) \
 	X(READ, enum store_status, space_name, \

@@ -40,6 +40,17 @@ bool prune_has_last_event(const struct check *k, const struct shadow *s)
 
 /* --- The log --- */
 
+/* Its number is the next of its space, whatever happened in others. */
+static void check_number(struct check *k, const struct event_row *e)
+{
+	size_t i = k->log_count;
+
+	while (i > 0 && k->log[i - 1].space != e->space)
+		i--;
+	CHECK(k, i == 0 || k->log[i - 1].number + 1 == e->number, "event %zu of space %lld has the number %lld",
+	      k->log_count + 1, (long long)e->space, (long long)e->number);
+}
+
 void check_log(struct check *k)
 {
 	size_t total = ram_event_total(k->store);
@@ -50,6 +61,7 @@ void check_log(struct check *k)
 		k->log_is_pruned = mem_reallocarray(k->log_is_pruned, k->log_cap, sizeof(*k->log_is_pruned));
 	}
 	for (; k->log_count < total; k->log_count++) {
+		check_number(k, ram_event(k->store, k->log_count));
 		k->log[k->log_count] = *ram_event(k->store, k->log_count);
 		k->log_is_pruned[k->log_count] = false;
 	}

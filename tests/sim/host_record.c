@@ -178,17 +178,30 @@ static enum store_status prune_envelope(struct store_conn *c, int64_t space, uin
 	return h->real_verbs->envelope_prune(c, space, num, ret_handoffs);
 }
 
-static enum store_status prune_events(struct store_conn *c, int64_t space, const int64_t *ids, size_t count)
+/* The id of the event with that number, from *at on. */
+static uint64_t event_of(const struct store_conn *c, int64_t space, int64_t number, size_t *at)
+{
+	size_t total = ram_event_total(c);
+
+	while (*at < total && (ram_event(c, *at)->space != space || ram_event(c, *at)->number != number))
+		(*at)++;
+	return *at < total ? *at + 1 : 0;
+}
+
+static enum store_status prune_events(struct store_conn *c, int64_t space, const int64_t *numbers, size_t count)
 {
 	struct host *h = host_of_store;
+	size_t at = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (h->shard_address == NULL && ids[i] > h->follower_at)
-			trace_fail(h->trace, "event %lld was pruned ahead of the follower at %lld",
-				   (long long)ids[i], (long long)h->follower_at);
-		note_pruned(h, PRUNED_EVENT, space, (uint64_t)ids[i]);
+		uint64_t id = event_of(c, space, numbers[i], &at);
+
+		if (id == 0 || (h->shard_address == NULL && (int64_t)id > h->follower_at))
+			trace_fail(h->trace, "event %llu was pruned ahead of the follower at %lld",
+				   (unsigned long long)id, (long long)h->follower_at);
+		note_pruned(h, PRUNED_EVENT, space, id);
 	}
-	return h->real_verbs->events_prune(c, space, ids, count);
+	return h->real_verbs->events_prune(c, space, numbers, count);
 }
 
 static enum store_status prune_memory(struct store_conn *c, int64_t space, uint64_t num, int64_t now_ms)

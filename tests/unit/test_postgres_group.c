@@ -212,7 +212,8 @@ static void what_one_remembers_wrongly_fails_its_own_commit_only(void **state)
 	open_writers(&all, *state);
 	line_up(&all, "together");
 	run_sql(all.f->sql, "INSERT INTO spine.event (shard, id, space, at, kind, handoff, envelope, attempt, memory, "
-		"value_1, value_2) SELECT 3, max(id) + 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 FROM spine.event WHERE shard = 3");
+		"value_1, value_2, number) SELECT 3, max(id) + 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, max(number) + 1 "
+		"FROM spine.event WHERE shard = 3");
 	let_go(&all);
 	assert_only(&all, 3, STORE_REFUSED);
 	assert_go_on(&all);

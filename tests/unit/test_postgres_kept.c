@@ -121,7 +121,7 @@ static void a_cycle_waits_for_nothing_but_its_commits(void **state)
 	cycle(&s, "first");
 	before = postgres_of(s.c)->waits;
 	cycle(&s, "second");
-	must(store_event_last(s.c, &last));
+	must(store_event_last(s.c, 0, &last));
 	assert_int_equal(postgres_of(s.c)->waits - before, 3);
 	assert_int_equal(sql_int(s.f->sql, "SELECT count(*) FROM spine.handoff WHERE state = 4 AND due = 0"), 2);
 	assert_int_equal(sql_int(s.f->sql, "SELECT count(*) FROM spine.event WHERE handoff = 2"), 3);
@@ -223,7 +223,7 @@ static void a_wrong_guess_undoes_its_transaction_and_is_not_made_again(void **st
 	must(store_envelope_insert(s.c, &e));
 	tell(&s, 1, 0);
 	must(store_commit(s.c));
-	must(store_event_last(s.c, &last));
+	must(store_event_last(s.c, 0, &last));
 	assert_int_equal(last, 2);
 	store_close(s.c);
 }

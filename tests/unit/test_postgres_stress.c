@@ -102,8 +102,8 @@ static void write_beside(struct run *r)
 	int shard = any_shard(r);
 
 	try_sql(r, "INSERT INTO spine.event (shard, id, space, at, kind, handoff, envelope, attempt, memory, value_1, "
-		"value_2) SELECT %d, max(id) + 1, 1, 1, 1, 0, 0, 0, 0, 0, 0 FROM spine.event WHERE shard = %d", shard,
-		shard);
+		"value_2, number) SELECT %d, max(id) + 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, max(number) + 1 FROM spine.event "
+		"WHERE shard = %d", shard, shard);
 }
 
 static int peer_port(int fd)

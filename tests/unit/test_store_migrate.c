@@ -410,7 +410,7 @@ static void an_event_of_before_names_no_key(void **state)
 	assert_true(n == 2 && str_is(rows[0].actor, "ann") && rows[0].access_key == 0 && rows[1].access_key == 7);
 }
 
-/* Which keys wrote what is forgotten nobody has written down before schema 17; from then on an event keeps its key. */
+/* Which keys wrote what is forgotten nobody has written down before schema 18; from then on an event keeps its key. */
 static void what_was_forgotten_before_has_no_keys(void **state)
 {
 	struct temp_store *t = *state;
@@ -427,10 +427,42 @@ static void what_was_forgotten_before_has_no_keys(void **state)
 	must(store_begin(t->c));
 	must(store_memory_set_keys(t->c, t->space, 1, STR("7@1")));
 	must(store_event_add(t->c, &own));
-	must(store_events_unname(t->c, &filter, 0, 1));
+	must(store_events_unname(t->c, &filter, 0, own.number));
 	must(store_commit(t->c));
 	must(store_events(t->c, 0, 0, 0, 1, &t->arena, &row, &n));
 	assert_true(n == 1 && row.actor.p == NULL && row.access_key == 7);
+}
+
+/* Events were numbered over all spaces before schema 17. */
+static void a_position_of_before_means_the_same_event(void **state)
+{
+	struct temp_store *t = *state;
+	struct event_row rows[4], own = {.kind = 1};
+	int64_t last = 0, other;
+	size_t n;
+
+	make_store_of(t, 10, "INSERT INTO space (id, name, next_memory, memories, created_at) VALUES (2, 'b', 1, 0, 5);"
+		      "INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2) "
+		      "VALUES (3, 1, 5, 1, 7, 0, 0, 0, 0, 0), (4, 2, 5, 1, 0, 0, 0, 0, 0, 0), "
+		      "(7, 1, 9, 1, 7, 0, 0, 0, 0, 0), (8, 2, 9, 1, 0, 0, 0, 0, 0, 0)");
+	own.space = t->space;
+	must(store_events(t->c, t->space, 0, 3, 4, &t->arena, rows, &n));
+	assert_true(n == 1 && rows[0].number == 7 && rows[0].id == 7);
+	must(store_events(t->c, t->space, 7, 0, 4, &t->arena, rows, &n));
+	assert_true(n == 2 && rows[0].number == 3);
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, 7);
+	must(store_begin(t->c));
+	must(store_event_add(t->c, &own));
+	assert_true(own.number == 8 && own.id == 9);
+	must(store_space_create(t->c, STR("new"), 5, &other));
+	own.space = other;
+	must(store_event_add(t->c, &own));
+	assert_true(own.number == 5 * EVENT_NUMBERS_A_MS + 1 && own.id == 10);
+	must(store_events_prune(t->c, t->space, (int64_t[]){3, 7}, 2));
+	must(store_commit(t->c));
+	must(store_events(t->c, 0, 0, 0, 4, &t->arena, rows, &n));
+	assert_true(n == 4 && rows[0].id == 4 && rows[2].id == 9);
 }
 
 /* A store of before schema 11 has no keys, and lets in as before. */
@@ -459,6 +491,7 @@ int main(void)
 		TEST(a_task_of_before_can_be_waived_for), TEST(a_waiver_of_before_was_checked_by_nobody),
 		TEST(a_store_of_before_needs_no_key), TEST(an_event_of_before_names_no_key),
 		TEST(what_was_forgotten_before_has_no_keys),
+		TEST(a_position_of_before_means_the_same_event),
 		TEST(results_that_envelopes_refer_to_are_found),
 		TEST(the_check_finds_nothing_wrong_and_envelopes_are_immutable_as_before),
 	};

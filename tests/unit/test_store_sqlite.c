@@ -242,7 +242,7 @@ static void an_event_is_never_changed_or_removed(void **state)
 	struct temp_store *t = *state;
 	static const char *const attempts[] = {
 		"UPDATE event SET actor = 'nobody'", "UPDATE event SET actor = NULL", "UPDATE event SET note = 'x'",
-		"UPDATE event SET access_key = 8", "UPDATE event SET access_key = 0",
+		"UPDATE event SET number = 9", "UPDATE event SET access_key = 8", "UPDATE event SET access_key = 0",
 		"DELETE FROM event", "DELETE FROM event WHERE id = 1",
 		"INSERT INTO event SELECT * FROM event WHERE true ON CONFLICT (id) DO UPDATE SET actor = 'nobody'",
 	};

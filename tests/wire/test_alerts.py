@@ -340,9 +340,9 @@ def test_hop_depth(watched, tmp_path):
     with unprotected(database, "event"):
         database.execute("DELETE FROM event")
     hour_ago = int(time.time() * 1000) - 3600000
-    database.executemany("INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent) "
-                         "VALUES (?, 1, ?, 28, 0, 1, 0, 1, 1, 0.5, 'coder')",
-                         [(number + 1, hour_ago + number) for number in range(10)])
+    database.executemany("INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent, "
+                         "number) VALUES (?, 1, ?, 28, 0, 1, 0, 1, 1, 0.5, 'coder', ?)",
+                         [(number + 1, hour_ago + number, number + 1) for number in range(10)])
     database.commit()
     database.close()
     w = watched(data=data)

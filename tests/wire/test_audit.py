@@ -131,7 +131,7 @@ def test_bad_parameters_are_refused(desk, query, field):
 
 def test_a_space_sees_only_its_own(desk, connect):
     desk.store("one")
-    assert connect().ok("GET", "/v1/audit") == {"entries": [], "next": desk.ok("GET", "/v1/audit")["next"], "next_page_token": None}
+    assert connect().ok("GET", "/v1/audit") == {"entries": [], "next": 0, "next_page_token": None}
 
 
 def test_there_is_no_way_to_change_it(desk):

@@ -226,8 +226,8 @@ def test_a_long_history_does_not_delay_the_start(start, tmp_path):
     assert server.terminate() == 0
     now = int(time.time() * 1000)
     database = open_database(data / "spine.db")
-    insert = ("INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent) "
-              "VALUES (?, 1, ?, 4, 0, 0, 0, 1, 12, 0, 'worker')")
+    insert = ("INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent, number) "
+              "VALUES (?1, 1, ?2, 4, 0, 0, 0, 1, 12, 0, 'worker', ?1)")
     # Instead of what is there: one event every two seconds, for two days.
     with unprotected(database, "event"):
         database.execute("DELETE FROM event")

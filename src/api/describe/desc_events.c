@@ -98,7 +98,7 @@ static void put_id(const struct field *f, const void *from, const void *with, st
 	char id[STR_U64_SIZE];
 
 	(void)with;
-	field_write(f, &(struct str){id, str_put_u64(id, (uint64_t)((const struct event_row *)from)->id)}, w);
+	field_write(f, &(struct str){id, str_put_u64(id, (uint64_t)((const struct event_row *)from)->number)}, w);
 }
 
 static void put_source(const struct field *f, const void *from, const void *with, struct json_writer *w)
@@ -194,7 +194,8 @@ static void put_note_or_null(const struct field *f, const void *from, const void
 }
 
 static const struct field entry_fields[] = {
-	FIELD_INT("id", struct event_row, id, NO_MIN, NO_MAX, "Grows; the position in the history."),
+	FIELD_INT("id", struct event_row, number, NO_MIN, NO_MAX,
+		  "Grows by one; the position in the history of the space."),
 	FIELD_TIME("at", struct event_row, at_ms, "When."),
 	FIELD_TEXT("actor", struct event_row, actor, 0, 0, "null: the server, or somebody without a name.", NULLABLE),
 	FIELD_KEY_ID("key", struct event_row, access_key,
@@ -213,8 +214,10 @@ static void put_next(const struct field *f, const void *from, const void *with, 
 	const struct event_list *l = from;
 
 	(void)with;
-	if (!l->filter.newest_first)
-		field_write(f, &l->next, w);
+	if (l->filter.newest_first)
+		return;
+	json_key_str(w, f->name);
+	json_put_int(w, l->next);
 }
 
 static const struct field audit_fields[] = {

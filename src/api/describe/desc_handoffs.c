@@ -112,7 +112,8 @@ static void put_event_attempt(const struct field *f, const void *from, const voi
 }
 
 static const struct field event_fields[] = {
-	FIELD_INT("id", struct event_row, id, 1, NO_MAX, "Grows; the position in the history."),
+	FIELD_INT("id", struct event_row, number, 1, NO_MAX,
+		  "Grows by one; the position in the history of the space."),
 	FIELD_TIME("at", struct event_row, at_ms, "When."),
 	DOC_TEXT("event", 0, 0, "What.", .schema = "'type':'string','pattern':'^[a-z]+\\\\.[a-z_]+$'",
 		 .write = put_event_name),

@@ -30,6 +30,7 @@ struct stream {
 	struct http_call *http;
 	struct feed_thread *thread;
 	int64_t after;			/* everything up to here was given, or is not wanted */
+	int64_t seen;			/* of the whole history: there is nothing for it between `after` and here */
 	int64_t gone_before;		/* of a stream of all that is kept: what was pruned when it began */
 	uint64_t kinds;
 	int64_t beat_at_ns;
@@ -43,7 +44,8 @@ struct batch {
 	struct str party;		/* who sees only its own; p == NULL: everybody. Of a stream that is open */
 	bool sees_keys;
 	int64_t until;
-	int64_t pruned;			/* the highest id that was pruned */
+	bool is_last;			/* that is the end of the space's history */
+	int64_t pruned;			/* the highest number that was pruned */
 	struct buf text;
 };
 
@@ -60,7 +62,7 @@ struct feed_thread {
 	int64_t woken_at_ns;		/* by a commit, last */
 	/* Of the round under way. */
 	struct event_reading reading;
-	int64_t last;			/* the end of the history */
+	int64_t last;			/* the end of the whole history */
 	struct batch batches[BATCHES];
 	size_t batch_count;
 	struct event_row *rows;
@@ -122,7 +124,7 @@ static void put_event(struct buf *out, const struct event_row *event, struct str
 {
 	struct json_writer w;
 
-	buf_printf(out, "id: %lld\ndata: ", (long long)event->id);
+	buf_printf(out, "id: %lld\ndata: ", (long long)event->number);
 	json_writer_init(&w, out);
 	shape_write_with(&shape_cloud_event, event, &(struct event_place){space_name, arena}, &w);
 	buf_puts(out, "\n\n");
@@ -134,18 +136,20 @@ static enum store_status fill(struct feed_thread *t, struct batch *b, const stru
 	struct arena arena;
 	size_t count = 0, i = 0;
 	enum store_status status;
+	int64_t last = 0;
 
 	if (t->rows == NULL)
 		t->rows = mem_calloc(BATCH_EVENTS, sizeof(*t->rows));
 	arena_init(&arena);
-	status = event_list_pruned(&t->reading, b->space, &b->pruned);
+	status = event_list_end_of(&t->reading, b->space, &b->pruned, &last);
 	if (status == STORE_OK)
-		status = event_list_behind(&t->reading, &filter, op->access, b->after, t->last, BATCH_EVENTS, &arena,
+		status = event_list_behind(&t->reading, &filter, op->access, b->after, last, BATCH_EVENTS, &arena,
 					   t->rows, &count, &b->until);
 	while (status == STORE_OK && i < count && b->text.len < BATCH_BYTES)
 		put_event(&b->text, &t->rows[i++], op->space_name, &arena);
 	if (status == STORE_OK && i < count)
-		b->until = t->rows[i - 1].id;
+		b->until = t->rows[i - 1].number;
+	b->is_last = b->until >= last;
 	arena_release(&arena);
 	return status;
 }
@@ -213,7 +217,7 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 {
 	const struct batch *b;
 
-	if (s->after >= t->last)
+	if (s->seen >= t->last)
 		return SERVED_ALL;
 	if (!api_may_answer(t->feed->api))
 		return SERVED_NOT;
@@ -221,7 +225,7 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 	if (http_stream_write(s->http->req, STR("")) > 0)
 		return SERVED_NOT;
 	if (!find_space(t, s)) {
-		s->after = t->last;
+		s->seen = t->last;
 		return SERVED_ALL;
 	}
 	b = batch_of(t, s);
@@ -238,10 +242,12 @@ static enum served serve(struct feed_thread *t, struct stream *s)
 		s->beat_at_ns = next_beat_ns(t);
 	}
 	s->after = b->until;
+	if (b->is_last)
+		s->seen = t->last;
 	/* One that is made again under the same name is followed. */
-	if (s->after >= t->last && spaces_is_gone(s->http->call.op->engine->spaces, s->http->call.op->space))
+	if (b->is_last && spaces_is_gone(s->http->call.op->engine->spaces, s->http->call.op->space))
 		s->http->call.op->space = 0;
-	return s->after >= t->last ? SERVED_ALL : SERVED_SOME;
+	return b->is_last ? SERVED_ALL : SERVED_SOME;
 }
 
 static void run_round(struct feed_thread *t)

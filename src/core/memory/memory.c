@@ -373,9 +373,9 @@ static enum store_status unname(struct store_conn *c, const int64_t *times, size
 	for (size_t i = 0; status == STORE_OK && i < count; i++) {
 		int64_t after = 0, until = 0;
 
-		status = store_event_before(c, times[i], &after);
+		status = store_event_before(c, filter->space, times[i], &after);
 		if (status == STORE_OK)
-			status = store_event_before(c, times[i] + 1, &until);
+			status = store_event_before(c, filter->space, times[i] + 1, &until);
 		if (status == STORE_OK && until > after)
 			status = store_events_unname(c, filter, after, until);
 	}

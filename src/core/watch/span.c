@@ -132,7 +132,7 @@ static void id_of(const struct span_source *s, const struct trace_context *conte
 	else if (event->kind == EVENT_TAKEN)
 		trace_span_id(context->trace, "receive", digest, event->handoff, lease_of(s), ret);
 	else
-		trace_span_id(context->trace, "event", digest, event->handoff, (uint64_t)event->id, ret);
+		trace_span_id(context->trace, "event", digest, event->handoff, (uint64_t)event->number, ret);
 }
 
 static void set_parent(const struct span_source *s, const struct form *form, const struct trace_context *sender,

@@ -76,8 +76,8 @@ struct gathering {
 	int64_t agent;			/* 0: any */
 	size_t max;			/* room in l->tasks */
 	/* Of the space. */
-	int64_t pruned;			/* the highest id of an event that was pruned; 0: none */
-	int64_t told_since_ms;		/* the time of the first event behind that one */
+	int64_t pruned;			/* the highest number of an event that was pruned; 0: none */
+	int64_t told_since_ms;		/* the time of the first event of the space behind that one */
 };
 
 /* Reads the task, and keeps it where it fits. */
@@ -137,7 +137,7 @@ static enum store_status read_last_event(struct gathering *g, struct task_listed
 		status = newest_event(g, t->work.recent, &events[1], &counts[1]);
 	if (counts[0])
 		t->last_event = &events[0];
-	if (counts[1] && (t->last_event == NULL || events[1].id > events[0].id))
+	if (counts[1] && (t->last_event == NULL || events[1].number > events[0].number))
 		t->last_event = &events[1];
 	return status == STORE_OK ? keep_last_event(g, t) : status;
 }
@@ -158,7 +158,7 @@ static enum store_status read_pruned(struct gathering *g)
 	if (status != STORE_OK || space.events_pruned == 0)
 		return status == STORE_NOT_FOUND ? STORE_OK : status;
 	g->pruned = space.events_pruned;
-	status = store_events(g->c, 0, 0, g->pruned, 1, g->l->op.arena, &first, &count);
+	status = store_events(g->c, g->l->op.space, 0, g->pruned, 1, g->l->op.arena, &first, &count);
 	g->told_since_ms = count ? first.at_ms : INT64_MAX;
 	return status;
 }
@@ -224,6 +224,18 @@ static enum store_status gather_quiet(struct gathering *g)
 	return status;
 }
 
+/* The numbers of a space begin far above 0: no further down than there is something. */
+static enum store_status raise_floor(struct gathering *g, int64_t *floor)
+{
+	struct event_row first;
+	size_t count = 0;
+	enum store_status status = store_events(g->c, g->l->op.space, 0, *floor, 1, g->l->op.arena, &first, &count);
+
+	if (status == STORE_OK && count)
+		*floor = first.number - 1;
+	return status;
+}
+
 static enum store_status gather_told(struct gathering *g, int64_t floor)
 {
 	struct task_list *l = g->l;
@@ -231,9 +243,11 @@ static enum store_status gather_told(struct gathering *g, int64_t floor)
 	int64_t before = (int64_t)l->page.position, last = 0, bound;
 	int64_t most = op_is_here(&l->op) ? SCAN_HERE : SCAN_MAX;
 	size_t got = 1, want = 1;
-	enum store_status status = store_event_last(g->c, &last);
+	enum store_status status = store_event_last(g->c, l->op.space, &last);
 
 	last = before ? before - 1 : last;
+	if (status == STORE_OK && last - most > floor)
+		status = raise_floor(g, &floor);
 	bound = last - most > floor ? last - most : floor;
 	while (status == STORE_OK && got == want && l->count < g->max) {
 		want = g->max - l->count;
@@ -264,7 +278,7 @@ static enum store_status gather_changed(struct gathering *g)
 	enum store_status status = read_pruned(g);
 
 	if (status == STORE_OK && l->changed_since_ms)
-		status = store_event_before(g->c, l->changed_since_ms, &floor);
+		status = store_event_before(g->c, l->op.space, l->changed_since_ms, &floor);
 	if (status == STORE_OK && l->page.extra == 0)
 		status = gather_told(g, floor > g->pruned ? floor : g->pruned);
 	if (status == STORE_OK && !l->page.has_more && floor < g->pruned)

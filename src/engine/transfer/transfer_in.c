@@ -393,7 +393,7 @@ static enum problem_code begin_history(struct writing *w)
 		.note = arena_printf(op->arena, "%lld rows were imported", (long long)w->t->imported),
 	};
 	status = store_event_add(w->c, &event);
-	return op_stored(op, status == STORE_OK ? store_events_prune(w->c, op->space, &event.id, 1) : status);
+	return op_stored(op, status == STORE_OK ? store_events_prune(w->c, op->space, &event.number, 1) : status);
 }
 
 static enum problem_code put_all(struct transfer_in *t, struct store_conn *c)

@@ -35,7 +35,7 @@ static enum problem_code add_events(struct trace_get *t, struct store_conn *c, u
 		status = store_events(c, t->op.space, handoff, after, AT_A_TIME, t->op.arena,
 				      t->events + t->event_count, &count);
 		t->event_count += count;
-		after = count ? t->events[t->event_count - 1].id : after;
+		after = count ? t->events[t->event_count - 1].number : after;
 	}
 	return op_stored(&t->op, status);
 }

@@ -68,7 +68,7 @@ static void count_noted(struct watch *w)
 	int64_t last = 0;
 
 	/* The last savepoint may have been rolled back, too. */
-	if (store_event_last(w->conn, &last) != STORE_OK)
+	if (store_event_last(w->conn, 0, &last) != STORE_OK)
 		return;
 	pthread_mutex_lock(&w->stats_lock);
 	for (size_t i = 0; atomic_load(&w->is_loaded) && i < w->noted_count; i++) {
@@ -158,7 +158,7 @@ static void find_history(struct watch *w, struct store_conn *c)
 {
 	int64_t from = 0;
 
-	if (store_event_before(c, engine_now_ms(w->engine) - STATS_DAY_MS, &from) != STORE_OK)
+	if (store_event_before(c, 0, engine_now_ms(w->engine) - STATS_DAY_MS, &from) != STORE_OK)
 		from = w->start_id;
 	w->counted_id = from > w->start_id - HISTORY_MAX ? from : w->start_id - HISTORY_MAX;
 }
@@ -296,7 +296,7 @@ struct watch *watch_new(struct engine *e, struct store_conn *c, const struct ale
 	pthread_mutex_init(&w->stats_lock, NULL);
 	pthread_mutex_init(&w->lock, NULL);
 	cond_init(&w->wake);
-	if (store_event_last(c, &w->start_id) != STORE_OK || !restore_alerts(w, c))
+	if (store_event_last(c, 0, &w->start_id) != STORE_OK || !restore_alerts(w, c))
 		buf_printf(error, "the store cannot be read: %s", store_error(c));
 	if (error->len) {
 		watch_free(w);

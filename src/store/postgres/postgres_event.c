@@ -4,7 +4,7 @@
 
 #define EVENT_COLUMNS \
 	"SELECT id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, value_1, value_2, " \
-	"access_key FROM event WHERE shard = $1 "
+	"access_key, number FROM event WHERE shard = $1 "
 
 /* The index is of those with a handoff. */
 #define OF_HANDOFF(handoff) "AND space = $2 AND handoff = " handoff " AND handoff > 0 "
@@ -21,23 +21,28 @@
 
 #define EVENT_PAGE \
 	EVENT_COLUMNS \
-	"AND id > $4 AND id <= $5 AND ($2 = 0 OR space = $2) " \
+	"AND id > $4 AND id <= $5 AND $2 = 0 " \
+	EVENT_FILTER
+
+#define EVENT_PAGE_OF_SPACE \
+	EVENT_COLUMNS \
+	"AND space = $2 AND number > $4 AND number <= $5 " \
 	EVENT_FILTER
 
 #define EVENT_PAGE_OF_HANDOFF \
 	EVENT_COLUMNS \
-	OF_HANDOFF("$7") "AND id > $4 AND id <= $5 " \
+	OF_HANDOFF("$7") "AND number > $4 AND number <= $5 " \
 	EVENT_FILTER
 
 /* --- Writing --- */
 
-/* Its id is the next one, and it goes out with all others of the transaction. */
+/* Its id and its number are the next ones, and it goes out with all others of the transaction. */
 enum store_status postgres_event_add(struct store_conn *c, struct event_row *event)
 {
 	enum store_status status = postgres_kept_may_write(c);
 
 	if (status == STORE_OK)
-		status = postgres_kept_event_next(c, &event->id);
+		status = postgres_kept_event_next(c, event->space, &event->id, &event->number);
 	if (status == STORE_OK)
 		status = postgres_kept_event(c, event);
 	if (status == STORE_OK && c->event_added)
@@ -49,9 +54,9 @@ enum store_status postgres_events_unname(struct store_conn *c, const struct even
 					 int64_t until)
 {
 	static const char sql[] =
-		"UPDATE event SET actor = NULL WHERE shard = $1 AND id > $2 AND id <= $3 "
-		"AND space = $4 AND actor IS NOT NULL AND " HAS_KIND("$5") " AND (memory = $6 "
-		"OR (" HAS_KIND("$7") " AND value_1 <= $6 AND value_2 >= $6))";
+		"UPDATE event SET actor = NULL WHERE shard = $1 AND space = $4 "
+		"AND number > $2 AND number <= $3 AND actor IS NOT NULL AND " HAS_KIND("$5")
+		" AND (memory = $6 OR (" HAS_KIND("$7") " AND value_1 <= $6 AND value_2 >= $6))";
 	struct postgres_query q;
 
 	postgres_query(&q, c, sql);
@@ -82,11 +87,12 @@ static void read_event(const struct postgres_row *r, struct arena *arena, void *
 		.memory = (uint64_t)postgres_column_int(r, 10),
 		.value = {postgres_column_real(r, 11), postgres_column_real(r, 12)},
 		.access_key = (uint64_t)postgres_column_int(r, 13),
+		.number = postgres_column_int(r, 14),
 	};
 }
 
-static const char events_of_handoff_sql[] = EVENT_COLUMNS OF_HANDOFF("$3") "AND id > $4 ORDER BY id LIMIT $5";
-static const char events_of_space_sql[] = EVENT_COLUMNS "AND space = $2 AND id > $4 ORDER BY id LIMIT $5";
+static const char events_of_handoff_sql[] = EVENT_COLUMNS OF_HANDOFF("$3") "AND number > $4 ORDER BY id LIMIT $5";
+static const char events_of_space_sql[] = EVENT_COLUMNS "AND space = $2 AND number > $4 ORDER BY number LIMIT $5";
 static const char events_all_sql[] = EVENT_COLUMNS "AND id > $4 ORDER BY id LIMIT $5";
 
 enum store_status postgres_events(struct store_conn *c, int64_t space, uint64_t handoff, int64_t after, size_t max,
@@ -104,6 +110,8 @@ enum store_status postgres_events(struct store_conn *c, int64_t space, uint64_t 
 
 static const char event_page_sql[] = EVENT_PAGE "ORDER BY id LIMIT $6";
 static const char event_page_newest_sql[] = EVENT_PAGE "ORDER BY id DESC LIMIT $6";
+static const char event_page_of_space_sql[] = EVENT_PAGE_OF_SPACE "ORDER BY number LIMIT $6";
+static const char event_page_of_space_newest_sql[] = EVENT_PAGE_OF_SPACE "ORDER BY number DESC LIMIT $6";
 static const char event_page_of_handoff_sql[] = EVENT_PAGE_OF_HANDOFF "ORDER BY id LIMIT $6";
 static const char event_page_of_handoff_newest_sql[] = EVENT_PAGE_OF_HANDOFF "ORDER BY id DESC LIMIT $6";
 
@@ -111,12 +119,13 @@ enum store_status postgres_event_page(struct store_conn *c, const struct event_f
 				      int64_t until, size_t max, struct arena *arena, struct event_row *ret,
 				      size_t *ret_count)
 {
-	static const char *const which[2][2] = {
-		{event_page_sql, event_page_newest_sql}, {event_page_of_handoff_sql, event_page_of_handoff_newest_sql},
+	static const char *const which[3][2] = {
+		{event_page_sql, event_page_newest_sql}, {event_page_of_space_sql, event_page_of_space_newest_sql},
+		{event_page_of_handoff_sql, event_page_of_handoff_newest_sql},
 	};
 	struct postgres_query q;
 
-	postgres_query(&q, c, which[filter->handoff > 0][filter->newest_first]);
+	postgres_query(&q, c, which[filter->handoff ? 2 : filter->space > 0][filter->newest_first]);
 	postgres_bind_int(&q, 2, filter->space);
 	postgres_bind_int(&q, 3, filter->kinds ? (int64_t)filter->kinds : -1);
 	postgres_bind_int(&q, 4, after);
@@ -155,34 +164,75 @@ enum store_status postgres_event_read_last(struct store_conn *c, int64_t *ret)
 	return postgres_read_int(&q, ret);
 }
 
-enum store_status postgres_event_last(struct store_conn *c, int64_t *ret_id)
+enum store_status postgres_event_read_number(struct store_conn *c, int64_t space, int64_t *ret)
 {
-	return postgres_kept_event_last(c, ret_id) ? STORE_OK : postgres_event_read_last(c, ret_id);
+	static const char sql[] =
+		"SELECT coalesce(nullif(greatest((SELECT max(number) FROM event WHERE shard = $1 AND space = $2), "
+		"(SELECT events_pruned FROM space WHERE shard = $1 AND id = $2)), 0), "
+		"(SELECT created_at * $3 FROM space WHERE shard = $1 AND id = $2), 0)";
+	struct postgres_query q;
+
+	postgres_query(&q, c, sql);
+	postgres_bind_int(&q, 2, space);
+	postgres_bind_int(&q, 3, EVENT_NUMBERS_A_MS);
+	return postgres_read_int(&q, ret);
 }
 
-/* By halving: times grow with the ids. Where the clock was set back, it is some moment between. */
-enum store_status postgres_event_before(struct store_conn *c, int64_t at_ms, int64_t *ret_id)
+enum store_status postgres_event_last(struct store_conn *c, int64_t space, int64_t *ret)
 {
-	static const char sql[] = "SELECT at FROM event WHERE shard = $1 AND id >= $2 ORDER BY id LIMIT 1";
+	if (space)
+		return postgres_event_read_number(c, space, ret);
+	return postgres_kept_event_last(c, ret) ? STORE_OK : postgres_event_read_last(c, ret);
+}
+
+struct moment {
+	int64_t place, at_ms;
+};
+
+static void read_moment(const struct postgres_row *r, struct arena *arena, void *ret)
+{
+	(void)arena;
+	*(struct moment *)ret = (struct moment){postgres_column_int(r, 0), postgres_column_int(r, 1)};
+}
+
+/* Place and time of the first event from that place on, of all spaces (0) or of one. */
+static enum store_status first_from(struct store_conn *c, int64_t space, int64_t from, struct moment *ret,
+				    size_t *ret_count)
+{
+	static const char of_all[] = "SELECT id, at FROM event WHERE shard = $1 AND id >= $2 ORDER BY id LIMIT 1";
+	static const char of_space[] = "SELECT number, at FROM event WHERE shard = $1 AND space = $3 "
+				       "AND number >= $2 ORDER BY number LIMIT 1";
+	struct postgres_query q;
+
+	postgres_query(&q, c, space ? of_space : of_all);
+	postgres_bind_int(&q, 2, from);
+	if (space)
+		postgres_bind_int(&q, 3, space);
+	return postgres_read_list(&q, read_moment, NULL, ret, sizeof(*ret), 1, ret_count);
+}
+
+/* By halving: times grow with the places. Where the clock was set back, it is some moment between. */
+enum store_status postgres_event_before(struct store_conn *c, int64_t space, int64_t at_ms, int64_t *ret)
+{
 	int64_t before = 0, behind = 0;
-	enum store_status status = postgres_event_last(c, &behind);
+	enum store_status status = postgres_event_last(c, space, &behind);
 
 	behind++;
 	while (status == STORE_OK && behind - before > 1) {
-		int64_t middle = before + (behind - before) / 2, found_ms = 0;
-		struct postgres_query q;
+		int64_t middle = before + (behind - before) / 2;
+		struct moment found;
+		size_t count = 0;
 
-		postgres_query(&q, c, sql);
-		postgres_bind_int(&q, 2, middle);
+		status = first_from(c, space, middle, &found, &count);
 		/* Where no event is left behind the middle, what was there is long past. */
-		status = postgres_read_int(&q, &found_ms);
-		if (status == STORE_NOT_FOUND || (status == STORE_OK && found_ms < at_ms))
+		if (count == 0)
 			before = middle;
-		else
+		else if (found.at_ms >= at_ms)
 			behind = middle;
-		status = status == STORE_NOT_FOUND ? STORE_OK : status;
+		else
+			before = found.place < behind ? found.place : middle;
 	}
 	if (status == STORE_OK)
-		*ret_id = before;
+		*ret = before;
 	return status;
 }

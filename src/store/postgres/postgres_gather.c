@@ -41,9 +41,9 @@ struct gathered_task {
 /* The first column of each is the shard: rows of several go out together (postgres_group.h). */
 static const char events_sql[] =
 	"INSERT INTO event (shard, id, space, at, kind, handoff, envelope, attempt, agent, actor, note, memory, "
-	"value_1, value_2, access_key) SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5)
+	"value_1, value_2, access_key, number) SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5)
 	", " INTS(6) ", " INTS(7) ", " INTS(8) ", " INTS(9) ", " TEXTS(10) ", " TEXTS(11) ", " TEXTS(12) ", " INTS(13)
-	", " REALS(14) ", " REALS(15) ", " INTS(16) ") u";
+	", " REALS(14) ", " REALS(15) ", " INTS(16) ", " INTS(17) ") u";
 static const char envelopes_sql[] =
 	"INSERT INTO envelope (shard, id, task, parent, hop, created_at, texts, digest, body_digest, body, considered) "
 	"SELECT u.* FROM unnest(" INTS(2) ", " INTS(3) ", " INTS(4) ", " INTS(5) ", " INTS(6) ", " INTS(7) ", "
@@ -107,6 +107,7 @@ void postgres_gather_event(struct postgres_gather *g, const struct event_row *ev
 	postgres_table_real(t, event->value[0]);
 	postgres_table_real(t, event->value[1]);
 	postgres_table_int(t, (int64_t)event->access_key);
+	postgres_table_int(t, event->number);
 	postgres_table_end_row(t);
 	g->row_count++;
 	g->bytes += event->note.n + event->agent.n + event->actor.n;

@@ -207,6 +207,7 @@ enum store_status postgres_handed(struct store_conn *c, int64_t envelope, struct
 /* From the database. */
 enum store_status postgres_handoff_read_last(struct store_conn *c, int64_t space, uint64_t *ret);
 enum store_status postgres_event_read_last(struct store_conn *c, int64_t *ret);
+enum store_status postgres_event_read_number(struct store_conn *c, int64_t space, int64_t *ret);
 enum store_status postgres_space_read(struct store_conn *c, int64_t space, struct arena *arena, struct space_row *ret);
 /* Also of an agent that was deleted. */
 enum store_status postgres_agent_name(struct store_conn *c, int64_t agent, struct arena *arena, struct str *ret);

@@ -23,6 +23,8 @@ struct kept_space {
 	bool has_row;
 	int64_t new_bytes, new_agents;	/* in the row, and not in what was sent */
 	bool is_changed;		/* by this transaction */
+	bool has_event;
+	int64_t last_event;		/* its number */
 	bool has_handoff;
 	uint64_t last_handoff;
 	bool has_envelope;
@@ -329,6 +331,14 @@ enum store_status postgres_kept_space_grows(struct store_conn *c, int64_t space,
 	return STORE_OK;
 }
 
+static void keep_only_event(struct kept_space *s)
+{
+	struct kept_space kept = {.next = s->next, .id = s->id, .has_event = true, .last_event = s->last_event};
+
+	free((char *)(uintptr_t)s->row.name.p);
+	*s = kept;
+}
+
 void postgres_kept_space_changed(struct store_conn *c, int64_t space)
 {
 	struct kept_space **at, *s;
@@ -341,23 +351,36 @@ void postgres_kept_space_changed(struct store_conn *c, int64_t space)
 	if (s == NULL)
 		return;
 	assert((s->new_bytes == 0 && s->new_agents == 0) || postgres_of(c)->is_broken);
+	/* No statement gives an event its number: to read that again would be a round trip for each memory. */
+	if (s->has_event) {
+		keep_only_event(s);
+		return;
+	}
 	*at = s->next;
 	free_space(s);
 }
 
 /* --- Numbers --- */
 
-enum store_status postgres_kept_event_next(struct store_conn *c, int64_t *ret)
+enum store_status postgres_kept_event_next(struct store_conn *c, int64_t space, int64_t *ret_id, int64_t *ret_number)
 {
 	struct postgres_kept *k = kept_of(c);
+	struct kept_space *s = space_of(k, space);
+	int64_t last = k->last_event, number = s->last_event;
+	bool has_number = s->has_event;
 	enum store_status status = STORE_OK;
 
 	if (!k->has_event)
-		status = postgres_event_read_last(c, &k->last_event);
+		status = postgres_event_read_last(c, &last);
+	if (status == STORE_OK && !has_number)
+		status = postgres_event_read_number(c, space, &number);
 	if (status != STORE_OK)
 		return status;
-	k->has_event = true;
-	*ret = ++k->last_event;
+	/* What was read may have made something of what was kept go. */
+	s = space_of(k, space);
+	k->has_event = s->has_event = true;
+	*ret_id = k->last_event = last + 1;
+	*ret_number = s->last_event = number + 1;
 	return STORE_OK;
 }
 

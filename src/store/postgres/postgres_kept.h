@@ -57,9 +57,9 @@ bool postgres_kept_is_careful(const struct store_conn *c);
 
 /* --- Numbers and spaces --- */
 
-/* Gives the next id of an event. */
-enum store_status postgres_kept_event_next(struct store_conn *c, int64_t *ret);
-/* The last one given. False: not known. */
+/* Gives the next id of an event, and the next number in its space. */
+enum store_status postgres_kept_event_next(struct store_conn *c, int64_t space, int64_t *ret_id, int64_t *ret_number);
+/* The last id given. False: not known. */
 bool postgres_kept_event_last(const struct store_conn *c, int64_t *ret);
 /* The highest number of a handoff; and that it is this one now. */
 enum store_status postgres_kept_handoff_last(struct store_conn *c, int64_t space, uint64_t *ret);

@@ -237,13 +237,14 @@ enum store_status postgres_result_left(struct store_conn *c, int64_t space, uint
 
 /* --- Events --- */
 
-enum store_status postgres_events_prune(struct store_conn *c, int64_t space, const int64_t *ids, size_t count)
+enum store_status postgres_events_prune(struct store_conn *c, int64_t space, const int64_t *numbers, size_t count)
 {
 	static const char sql[] =
 		"WITH kept AS (" POSTGRES_KEEP_ID("event") "), "
 		"raised AS (UPDATE space SET events_pruned = greatest(events_pruned, $3) WHERE shard = $1 AND id = $2 "
 		"RETURNING id) "
-		"DELETE FROM event WHERE shard = $1 AND id = ANY ($4::bigint[]) AND space = (SELECT id FROM raised)";
+		"DELETE FROM event WHERE shard = $1 AND space = (SELECT id FROM raised) "
+		"AND number = ANY ($4::bigint[])";
 	struct postgres_query q;
 	enum store_status status;
 	struct arena arena;
@@ -254,8 +255,8 @@ enum store_status postgres_events_prune(struct store_conn *c, int64_t space, con
 	arena_init(&arena);
 	postgres_query(&q, c, sql);
 	postgres_bind_int(&q, 2, space);
-	postgres_bind_int(&q, 3, ids[count - 1]);
-	postgres_bind_str(&q, 4, postgres_ints(&arena, ids, count));
+	postgres_bind_int(&q, 3, numbers[count - 1]);
+	postgres_bind_str(&q, 4, postgres_ints(&arena, numbers, count));
 	status = postgres_run_count(&q, &gone);
 	postgres_kept_space_changed(c, space);
 	arena_release(&arena);

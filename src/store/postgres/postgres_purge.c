@@ -7,7 +7,7 @@
 #include "store/postgres/postgres_kept.h"
 
 /* Of rows that hold a text of any length fewer are taken at a time. */
-enum { TEXTS_PART = 8, EVENTS_SCANNED = 8 };
+enum { TEXTS_PART = 8 };
 
 /* The names of spaces never begin like this. */
 enum store_status postgres_space_remove(struct store_conn *c, int64_t space, int64_t now_ms)
@@ -131,48 +131,17 @@ static enum store_status keep_ids(struct store_conn *c)
 
 /* --- Its events --- */
 
-/* How far the events were gone through: there is no index by space, so each is looked at once. It begins with the
- * first that the space can have. */
-static enum store_status events_from(struct store_conn *c, int64_t space, int64_t *ret)
-{
-	static const char cursor[] = "SELECT events_pruned FROM space WHERE shard = $1 AND id = $2";
-	static const char created[] = "SELECT created_at FROM space WHERE shard = $1 AND id = $2";
-	int64_t created_at_ms = 0;
-	struct postgres_query q;
-	enum store_status status;
-
-	postgres_query(&q, c, cursor);
-	postgres_bind_int(&q, 2, space);
-	status = postgres_read_int(&q, ret);
-	if (status != STORE_OK || *ret > 0)
-		return status;
-	postgres_query(&q, c, created);
-	postgres_bind_int(&q, 2, space);
-	status = postgres_read_int(&q, &created_at_ms);
-	return status == STORE_OK ? postgres_event_before(c, created_at_ms, ret) : status;
-}
-
-/* Counts as one row where there was none of the space: there is more to go through. */
 static enum store_status purge_events(struct store_conn *c, int64_t space, size_t max, int64_t *ret_count)
 {
 	static const char sql[] =
-		"WITH gone AS (DELETE FROM event WHERE shard = $1 AND id > $3 AND id <= $4 AND space = $2 "
-		"RETURNING id), "
-		"went_on AS (UPDATE space SET events_pruned = $4 WHERE shard = $1 AND id = $2) "
-		"SELECT 1 + count(*) FROM gone";
-	int64_t from = 0, last = 0, most = (int64_t)max * EVENTS_SCANNED;
-	enum store_status status = events_from(c, space, &from);
+		"WITH gone AS (DELETE FROM event WHERE shard = $1 AND space = $2 AND number = ANY (ARRAY("
+		"SELECT e.number FROM event e WHERE e.shard = $1 AND e.space = $2 ORDER BY e.number LIMIT $3)) "
+		"RETURNING id) SELECT count(*) FROM gone";
 	struct postgres_query q;
 
-	if (status == STORE_OK)
-		status = postgres_event_last(c, &last);
-	*ret_count = 0;
-	if (status != STORE_OK || from >= last)
-		return status;
 	postgres_query(&q, c, sql);
 	postgres_bind_int(&q, 2, space);
-	postgres_bind_int(&q, 3, from);
-	postgres_bind_int(&q, 4, last - from > most ? from + most : last);
+	postgres_bind_int(&q, 3, (int64_t)max);
 	return postgres_read_int(&q, ret_count);
 }
 

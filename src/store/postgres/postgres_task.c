@@ -92,7 +92,7 @@ enum store_status postgres_task_is_quiet(struct store_conn *c, int64_t space, in
 		"SELECT NOT EXISTS (SELECT 1 FROM envelope e JOIN handoff h ON h.shard = $1 AND h.envelope = e.id "
 		"JOIN event v ON v.shard = $1 AND v.space = $3 AND v.handoff = (h.id & 1099511627775) AND v.handoff > "
 		"0 "
-		"WHERE e.shard = $1 AND e.task = $2 AND v.id > $4) "
+		"WHERE e.shard = $1 AND e.task = $2 AND v.number > $4) "
 		"AND (n.created_at <= $5 OR EXISTS (SELECT 1 FROM " HANDOFFS_OF("$2") ")) "
 		"FROM envelope n WHERE n.shard = $1 AND n.task = $2 ORDER BY n.id DESC LIMIT 1";
 	struct postgres_query q;
@@ -117,15 +117,15 @@ enum { CHANGES_PAGE = 256 };
  * where the task was never handed to anybody. Of another event it matters whether one of the task is behind the bound
  * ($5; 0: there is none): those from there on were looked at already. */
 static const char changes_sql[] =
-	"SELECT v.id, e.task, CASE WHEN v.handoff = 0 THEN e.id = (SELECT max(n.id) FROM envelope n WHERE n.shard = $1 "
-	"AND n.task = e.task) AND NOT EXISTS (SELECT 1 FROM envelope n JOIN handoff h ON h.shard = $1 "
-	"AND h.envelope = n.id WHERE n.shard = $1 AND n.task = e.task) "
+	"SELECT v.number, e.task, CASE WHEN v.handoff = 0 THEN e.id = (SELECT max(n.id) FROM envelope n "
+	"WHERE n.shard = $1 AND n.task = e.task) AND NOT EXISTS (SELECT 1 FROM envelope n JOIN handoff h "
+	"ON h.shard = $1 AND h.envelope = n.id WHERE n.shard = $1 AND n.task = e.task) "
 	"ELSE $5 = 0 OR NOT EXISTS (SELECT 1 FROM envelope n JOIN handoff h ON h.shard = $1 AND h.envelope = n.id "
 	"JOIN event w ON w.shard = $1 AND w.space = $2 AND w.handoff = (h.id & 1099511627775) AND w.handoff > 0 "
-	"WHERE n.shard = $1 AND n.task = e.task AND w.id >= $5) END "
+	"WHERE n.shard = $1 AND n.task = e.task AND w.number >= $5) END "
 	"FROM event v JOIN envelope e ON e.shard = $1 AND e.id = ($2 << 40) + v.envelope "
-	"WHERE v.shard = $1 AND v.id > $3 AND v.id < $4 AND v.space = $2 AND v.envelope > 0 "
-	"AND (v.handoff > 0 OR v.kind = 28) ORDER BY v.id DESC LIMIT $6";
+	"WHERE v.shard = $1 AND v.space = $2 AND v.number > $3 AND v.number < $4 AND v.envelope > 0 "
+	"AND (v.handoff > 0 OR v.kind = 28) ORDER BY v.number DESC LIMIT $6";
 
 static bool is_listed(const struct task_place *list, size_t count, int64_t id)
 {

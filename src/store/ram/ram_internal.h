@@ -24,6 +24,7 @@ struct ram_space {
 	int64_t guard;
 	struct str locked;
 	uint64_t next_memory;
+	int64_t last_event;		/* the highest number of its events; 0: there was none */
 	int64_t removed_at_ms;		/* 0: it was not */
 	bool is_purged;			/* nothing is left of it but this row, which has its place by the id */
 };

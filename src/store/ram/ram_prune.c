@@ -215,24 +215,32 @@ enum store_status ram_memory_prune(struct store_conn *c, int64_t space, uint64_t
 
 /* --- Events --- */
 
-enum store_status ram_events_prune(struct store_conn *c, int64_t space_id, const int64_t *ids, size_t count)
+/* From *at on. Returns whether it was there. */
+static bool remove_event(struct ram_store *s, int64_t space, int64_t number, size_t *at)
+{
+	for (; *at < s->event_count; (*at)++)
+		if (s->events[*at].id && s->events[*at].space == space && s->events[*at].number == number) {
+			ram_event_remove(s, *at);
+			return true;
+		}
+	return false;
+}
+
+enum store_status ram_events_prune(struct store_conn *c, int64_t space_id, const int64_t *numbers, size_t count)
 {
 	struct ram_store *s = ram_of(c);
 	struct ram_space *space = ram_index_at(&s->spaces, space_id);
+	size_t at = 0;
 
 	if (space == NULL)
 		return STORE_NOT_FOUND;
-	if (count && ids[count - 1] > space->row.events_pruned) {
+	if (count && numbers[count - 1] > space->row.events_pruned) {
 		ram_save(s, RAM_BYTES, &space->row.events_pruned, sizeof(space->row.events_pruned));
-		space->row.events_pruned = ids[count - 1];
+		space->row.events_pruned = numbers[count - 1];
 	}
-	for (size_t i = 0; i < count; i++) {
-		const struct event_row *e = &s->events[ids[i] - 1];
-
-		if (ids[i] < 1 || (size_t)ids[i] > s->event_count || e->id == 0 || e->space != space_id)
+	for (size_t i = 0; i < count; i++)
+		if (!remove_event(s, space_id, numbers[i], &at))
 			return STORE_NOT_FOUND;
-		ram_event_remove(s, (size_t)ids[i] - 1);
-	}
 	return STORE_OK;
 }
 

@@ -116,9 +116,10 @@ static bool is_listed(const struct task_place *list, size_t count, int64_t id)
 
 static bool is_newest(const struct ram_store *s, int64_t space, int64_t task, int64_t before)
 {
-	for (size_t i = before > 0 ? (size_t)before - 1 : 0; i < s->event_count; i++) {
-		const struct event_row *e = &s->events[i];
-		const struct ram_handoff *h = e->space == space ? ram_handoff_at(s, space, e->handoff) : NULL;
+	for (size_t i = s->event_count; i > 0; i--) {
+		const struct event_row *e = &s->events[i - 1];
+		bool is_later = e->space == space && e->number >= before;
+		const struct ram_handoff *h = is_later ? ram_handoff_at(s, space, e->handoff) : NULL;
 		const struct ram_envelope *of = h ? ram_envelope_at(s, space, h->row.envelope) : NULL;
 
 		if (of && of->task->row.id == task)
@@ -157,19 +158,19 @@ enum store_status ram_tasks_changed(struct store_conn *c, int64_t space, int64_t
 				    struct task_place *ret, size_t *ret_count)
 {
 	const struct ram_store *s = ram_of(c);
-	int64_t id = before && before <= (int64_t)s->event_count ? before - 1 : (int64_t)s->event_count;
 	size_t count = 0;
 
-	for (; id > after && id > 0 && count < max; id--) {
-		const struct event_row *e = &s->events[id - 1];
+	for (size_t i = s->event_count; i > 0 && count < max; i--) {
+		const struct event_row *e = &s->events[i - 1];
+		bool is_between = e->space == space && e->number > after && (before == 0 || e->number < before);
 		const struct ram_envelope *of = NULL;
 
-		if (e->space == space && e->envelope && (e->handoff || e->kind == EVENT_ROW_PACKED))
+		if (is_between && e->envelope && (e->handoff || e->kind == EVENT_ROW_PACKED))
 			of = ram_envelope_at(s, space, e->envelope);
 		if (of == NULL || is_listed(ret, count, of->task->row.id))
 			continue;
 		if (e->handoff ? before == 0 || is_newest(s, space, of->task->row.id, before) : is_newest_unsent(s, of))
-			ret[count++] = (struct task_place){of->task->row.id, id};
+			ret[count++] = (struct task_place){of->task->row.id, e->number};
 	}
 	*ret_count = count;
 	return STORE_OK;

@@ -255,6 +255,7 @@ static void forget_what_is_known(struct store_conn *c)
 	sqlite_events_drop(c);
 	sqlite_of(c)->tally = (struct sqlite_tally){0};
 	sqlite_of(c)->last_space = sqlite_of(c)->last_event = sqlite_of(c)->new_envelope = 0;
+	memset(sqlite_of(c)->numbers, 0, sizeof(sqlite_of(c)->numbers));
 }
 
 enum store_status sqlite_begin(struct store_conn *c)

@@ -19,6 +19,13 @@ struct sqlite_tally {
 	int64_t agents;
 };
 
+/* The highest number of the events of a space; space 0: not known. By the space's rest. */
+enum { SQLITE_NUMBERS = 64 };
+
+struct sqlite_numbers {
+	int64_t space, last;
+};
+
 /* Events of the transaction that are not written yet; see sqlite_event.c. */
 enum { SQLITE_EVENTS_MAX = 8 };
 
@@ -66,6 +73,7 @@ struct sqlite_conn {
 	int64_t last_space;			/* of which last_handoff is the highest number; 0: not known */
 	uint64_t last_handoff;
 	int64_t last_event;			/* the highest id; 0: not known */
+	struct sqlite_numbers numbers[SQLITE_NUMBERS];
 	int64_t new_envelope;			/* the key of the last one that the transaction has stored, unless it
 						 * was handed to somebody since; 0: none */
 	bool new_is_root;
@@ -264,7 +272,7 @@ const char *sqlite_schema_step(int to);
 /* sqlite_schema_version.c: brings the store up to a schema: SQLITE_SCHEMA_NOW; a test makes older ones. False, with a
  * sentence, where it is newer, not ours, or fails. */
 /* From SQLITE_SCHEMA_SEALED on pages have seals. */
-enum { SQLITE_SCHEMA_NOW = 17, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
+enum { SQLITE_SCHEMA_NOW = 18, SQLITE_SCHEMA_SEALED = 11, SQLITE_APPLICATION_ID = 0x4d53504e };	/* "MSPN" */
 bool sqlite_schema_migrate(sqlite3 *db, int to, struct buf *error);
 /* These change nothing. False, with a sentence, where the file is newer or not ours; and, for a reader, where it is
  * older. *ret_version is 0 for an empty file. */

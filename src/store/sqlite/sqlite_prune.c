@@ -247,18 +247,18 @@ enum store_status sqlite_result_left(struct store_conn *c, int64_t space, uint64
 
 /* --- Events --- */
 
-enum store_status sqlite_events_prune(struct store_conn *c, int64_t space, const int64_t *ids, size_t count)
+enum store_status sqlite_events_prune(struct store_conn *c, int64_t space, const int64_t *numbers, size_t count)
 {
 	static const char raise[] = "UPDATE space SET events_pruned = max(events_pruned, ?2) WHERE id = ?1";
-	static const char remove[] = "DELETE FROM event WHERE id = ?1 AND space = ?2";
+	static const char remove[] = "DELETE FROM event WHERE space = ?1 AND number = ?2";
 	enum store_status status = sqlite_events_flush(c);
 
 	if (count && status == STORE_OK)
 		status = sqlite_run(c, sqlite_statement(c, SQLITE_KEEP_ID("event")));
 	if (count && status == STORE_OK)
-		status = sqlite_run_on(c, raise, space, ids[count - 1]);
+		status = sqlite_run_on(c, raise, space, numbers[count - 1]);
 	for (size_t i = 0; status == STORE_OK && i < count; i++)
-		status = sqlite_run_on(c, remove, ids[i], space);
+		status = sqlite_run_on(c, remove, space, numbers[i]);
 	return status;
 }
 

@@ -9,7 +9,7 @@
 #define REMOVED_NAME "'#' || id"
 
 /* Of rows that hold a text of any length fewer are taken at a time: each may be hundreds of pages. */
-enum { TEXTS_PART = 8, EVENTS_SCANNED = 8 };
+enum { TEXTS_PART = 8 };
 
 enum store_status sqlite_space_remove(struct store_conn *c, int64_t space, int64_t now_ms)
 {
@@ -125,52 +125,21 @@ static enum store_status keep_ids(struct store_conn *c)
 	return status;
 }
 
-/* How far the events were gone through: there is no index by space, so each is looked at once. It begins with the
- * first that the space can have. */
-static enum store_status events_from(struct store_conn *c, int64_t space, int64_t *ret)
-{
-	static const char cursor[] = "SELECT events_pruned FROM space WHERE id = ?1";
-	static const char created[] = "SELECT created_at FROM space WHERE id = ?1";
-	sqlite3_stmt *s = sqlite_statement(c, cursor);
-	int64_t created_at_ms = 0;
-	enum store_status status;
-
-	sqlite3_bind_int64(s, 1, space);
-	status = sqlite_read_int(c, s, ret);
-	if (status != STORE_OK || *ret > 0)
-		return status;
-	s = sqlite_statement(c, created);
-	sqlite3_bind_int64(s, 1, space);
-	status = sqlite_read_int(c, s, &created_at_ms);
-	return status == STORE_OK ? sqlite_event_before(c, created_at_ms, ret) : status;
-}
-
 static enum store_status purge_events(struct store_conn *c, int64_t space, size_t max, size_t *ret_count)
 {
-	static const char remove[] = "DELETE FROM event WHERE id > ?1 AND id <= ?2 AND space = ?3";
-	static const char go_on[] = "UPDATE space SET events_pruned = ?2 WHERE id = ?1";
-	int64_t from = 0, to, last = 0;
+	static const char remove[] =
+		"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE space = ?1 ORDER BY number LIMIT ?2)";
 	enum store_status status = sqlite_events_flush(c);
 	sqlite3_stmt *s;
 
 	if (status == STORE_OK)
-		status = events_from(c, space, &from);
-	if (status == STORE_OK)
-		status = sqlite_event_last(c, &last);
-	*ret_count = 0;
-	if (status != STORE_OK || from >= last)
-		return status;
-	to = from + (int64_t)max * EVENTS_SCANNED < last ? from + (int64_t)max * EVENTS_SCANNED : last;
-	status = sqlite_run(c, sqlite_statement(c, SQLITE_KEEP_ID("event")));
+		status = sqlite_run(c, sqlite_statement(c, SQLITE_KEEP_ID("event")));
 	s = sqlite_statement(c, remove);
-	sqlite3_bind_int64(s, 1, from);
-	sqlite3_bind_int64(s, 2, to);
-	sqlite3_bind_int64(s, 3, space);
+	sqlite3_bind_int64(s, 1, space);
+	sqlite3_bind_int64(s, 2, (int64_t)max);
 	if (status == STORE_OK)
 		status = sqlite_run(c, s);
-	if (status == STORE_OK)
-		status = sqlite_run_on(c, go_on, space, to);
-	*ret_count = 1 + (size_t)sqlite3_changes(sqlite_of(c)->db);
+	*ret_count = status == STORE_OK ? (size_t)sqlite3_changes(sqlite_of(c)->db) : 0;
 	return status;
 }
 

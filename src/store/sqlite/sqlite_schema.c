@@ -431,23 +431,46 @@ static const char step_16[] =
 	"  SELECT raise(ABORT, 'an event is never changed'); END;";
 
 static const char step_17[] =
+	/* What a space is told of its events depends on nothing that others write: each has a number of its own space.
+	 * What there is keeps its id as its number, so that positions of before hold. */
+	"DROP TRIGGER event_is_never_changed;"
+	"DROP TRIGGER event_is_pruned_only;"
+	"ALTER TABLE event ADD COLUMN number INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE event SET number = id;"
+	"CREATE UNIQUE INDEX event_number ON event (space, number);"
+	"CREATE TRIGGER event_is_pruned_only BEFORE DELETE ON event WHEN NOT EXISTS (SELECT 1 FROM space s "
+	"  WHERE s.id = old.space AND (s.events_pruned >= old.number OR s.removed_at > 0)) BEGIN"
+	"  SELECT raise(ABORT, 'an event is removed by retention only'); END;"
+	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event WHEN new.actor IS NOT NULL OR "
+	"  new.access_key IS NOT 0 OR "
+	"  (new.id, new.space, new.number, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, "
+	"  new.value_1, new.value_2, new.agent, new.note) IS NOT (old.id, old.space, old.number, old.at, old.kind, "
+	"  old.handoff, old.envelope, old.memory, old.attempt, old.value_1, old.value_2, old.agent, old.note) OR "
+	"  NOT EXISTS (SELECT 1 FROM memory m WHERE m.forgotten_at > 0 AND (m.id = (old.space << 40 | old.memory) "
+	"  OR m.id BETWEEN (old.space << 40 | CAST(old.value_1 AS INTEGER)) AND "
+	"  (old.space << 40 | CAST(old.value_2 AS INTEGER)))) "
+	"BEGIN"
+	"  SELECT raise(ABORT, 'an event is never changed'); END;";
+
+static const char step_18[] =
 	/* What is forgotten keeps the numbers of the keys that wrote it, and its events keep theirs: else whoever has
 	 * stored something could take away by forgetting it that it was stored with that key. */
 	"ALTER TABLE memory ADD COLUMN keys TEXT;"
 	"DROP TRIGGER event_is_never_changed;"
 	"CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event WHEN new.actor IS NOT NULL OR "
-	"  (new.id, new.space, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, new.value_1, "
-	"  new.value_2, new.agent, new.note, new.access_key) IS NOT (old.id, old.space, old.at, old.kind, "
-	"  old.handoff, old.envelope, old.memory, old.attempt, old.value_1, old.value_2, old.agent, old.note, "
-	"  old.access_key) OR NOT EXISTS (SELECT 1 "
-	"  FROM memory m WHERE m.forgotten_at > 0 AND (m.id = (old.space << 40 | old.memory) OR m.id BETWEEN "
-	"  (old.space << 40 | CAST(old.value_1 AS INTEGER)) AND (old.space << 40 | CAST(old.value_2 AS INTEGER)))) "
+	"  (new.id, new.space, new.number, new.at, new.kind, new.handoff, new.envelope, new.memory, new.attempt, "
+	"  new.value_1, new.value_2, new.agent, new.note, new.access_key) IS NOT (old.id, old.space, old.number, "
+	"  old.at, old.kind, old.handoff, old.envelope, old.memory, old.attempt, old.value_1, old.value_2, old.agent, "
+	"  old.note, old.access_key) OR "
+	"  NOT EXISTS (SELECT 1 FROM memory m WHERE m.forgotten_at > 0 AND (m.id = (old.space << 40 | old.memory) "
+	"  OR m.id BETWEEN (old.space << 40 | CAST(old.value_1 AS INTEGER)) AND "
+	"  (old.space << 40 | CAST(old.value_2 AS INTEGER)))) "
 	"BEGIN"
 	"  SELECT raise(ABORT, 'an event is never changed'); END;";
 
 static const char *const steps[SQLITE_SCHEMA_NOW] = {
 	step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, step_9, step_10, step_11, step_12,
-	step_13, step_14, step_15, step_16, step_17,
+	step_13, step_14, step_15, step_16, step_17, step_18,
 };
 
 const char *sqlite_schema_step(int to)

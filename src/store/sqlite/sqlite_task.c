@@ -84,7 +84,7 @@ static enum store_status is_newest(struct store_conn *c, int64_t space, int64_t 
 		/* In this order: from the task to its few handoffs, and from each to its events. */
 		"SELECT 1 FROM envelope e INDEXED BY envelope_task CROSS JOIN handoff h INDEXED BY handoff_envelope "
 		"CROSS JOIN event v INDEXED BY event_handoff WHERE e.task = ?1 AND h.envelope = e.id "
-		"AND v.space = ?2 AND v.handoff = h.id & 1099511627775 AND v.handoff > 0 AND v.id >= ?3 LIMIT 1";
+		"AND v.space = ?2 AND v.handoff = h.id & 1099511627775 AND v.handoff > 0 AND +v.number >= ?3 LIMIT 1";
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	int64_t found;
 	enum store_status status;
@@ -148,9 +148,10 @@ enum store_status sqlite_tasks_changed(struct store_conn *c, int64_t space, int6
 				       struct task_place *ret, size_t *ret_count)
 {
 	static const char sql[] =
-		"SELECT v.id, v.handoff, e.id, e.task FROM event v JOIN envelope e ON e.id = (?1 << 40) + v.envelope "
-		"WHERE v.id > ?2 AND v.id < ?3 AND v.space = ?1 AND v.envelope > 0 "
-		"AND (v.handoff > 0 OR v.kind = 28) ORDER BY v.id DESC";
+		"SELECT v.number, v.handoff, e.id, e.task FROM event v "
+		"JOIN envelope e ON e.id = (?1 << 40) + v.envelope WHERE v.space = ?1 AND v.number > ?2 "
+		"AND v.number < ?3 AND v.envelope > 0 "
+		"AND (v.handoff > 0 OR v.kind = 28) ORDER BY v.number DESC";
 	enum store_status status = sqlite_events_flush(c);
 	sqlite3_stmt *s = sqlite_statement(c, sql);
 	size_t count = 0;

@@ -355,7 +355,7 @@ static void add_event(struct store_conn *c, uint64_t *random, struct buf *out)
 
 	buf_puts(out, "add_event ");
 	show_status(out, store_event_add(c, &e));
-	buf_printf(out, "%lld ", (long long)e.id);
+	buf_printf(out, "%lld %lld ", (long long)e.id, (long long)e.number);
 }
 
 static void put_alert(struct store_conn *c, uint64_t *random, struct buf *out)

@@ -61,11 +61,12 @@ static void a_filter_holds_what_it_says(void **state)
 	add(t, (struct event_row){.kind = KIND_NOTE, .note = STR("docs"), .agent = STR("ann")});		/* 7 */
 	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docs are late"), .agent = STR("ann")});	/* 8 */
 	add(t, (struct event_row){.kind = KIND_WORD, .note = STR("docsish"), .handoff = 7});			/* 9 */
-	assert_string_equal(page(t, (struct event_filter){.space = other}, 0, 100, ROWS), "3");
-	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7}, 0, 100, ROWS), "1 9");
+	assert_string_equal(page(t, (struct event_filter){.space = other}, 0, INT64_MAX, ROWS), "3");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7}, 0, INT64_MAX, ROWS), "1 9");
 	assert_string_equal(page(t, (struct event_filter){.space = t->space, .handoff = 7, .newest_first = true}, 0,
-				 100, ROWS), "9 1");
-	assert_string_equal(page(t, (struct event_filter){.space = t->space, .envelope = 3}, 0, 100, ROWS), "1 2");
+				 INT64_MAX, ROWS), "9 1");
+	assert_string_equal(page(t, (struct event_filter){.space = t->space, .envelope = 3}, 0, INT64_MAX, ROWS),
+			    "1 2");
 	assert_string_equal(page(t, (struct event_filter){.actor = STR("ann")}, 0, 100, ROWS), "1 3");
 	assert_string_equal(page(t, (struct event_filter){.access_key = 7}, 0, 100, ROWS), "2");
 	assert_string_equal(page(t, (struct event_filter){.access_key = 8}, 0, 100, ROWS), "");
@@ -100,7 +101,7 @@ static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **s
 	struct event_row e[8];
 	size_t n = 99;
 
-	must(store_event_last(t->c, &last));
+	must(store_event_last(t->c, 0, &last));
 	assert_int_equal(last, 0);
 	first = add_event(t, t->space, 1, 11);
 	add_event(t, t->space, 2, 12);
@@ -125,17 +126,42 @@ static void events_come_back_in_order_all_or_of_a_space_or_of_a_handoff(void **s
 	must(store_events(t->c, t->space, 0, 0, 3, &t->arena, e, &n));
 	assert_int_equal(n, 3);
 	assert_int_equal(e[2].kind, 14);
-	must(store_events(t->c, t->space, 0, e[2].id, 3, &t->arena, e, &n));
+	must(store_events(t->c, t->space, 0, e[2].number, 3, &t->arena, e, &n));
 	assert_int_equal(n, 1);
 	assert_int_equal(e[0].kind, 15);
 	must(store_events(t->c, t->space, 1, 0, 8, &t->arena, e, &n));
 	assert_int_equal(n, 2);
 	assert_int_equal(e[0].kind, 11);
 	assert_int_equal(e[1].kind, 15);
-	must(store_events(t->c, t->space, 1, first, 8, &t->arena, e, &n));
+	must(store_events(t->c, t->space, 1, e[0].number, 8, &t->arena, e, &n));
 	assert_int_equal(n, 1);
-	must(store_event_last(t->c, &first));
+	must(store_event_last(t->c, 0, &first));
 	assert_int_equal(first, last);
+}
+
+static void the_last_event_of_a_space_is_its_own(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), own, last = 99, id;
+
+	must(store_event_last(t->c, t->space, &own));
+	add(t, (struct event_row){.at_ms = T0});
+	id = add(t, (struct event_row){.space = other, .at_ms = T0 + 5});
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, ++own);
+	must(store_event_before(t->c, t->space, T0 + 9, &last));
+	assert_int_equal(last, own);
+	must(store_event_last(t->c, 0, &last));
+	assert_int_equal(last, id);
+	must(store_begin(t->c));
+	must(store_events_prune(t->c, t->space, &own, 1));
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, own);
+	must(store_commit(t->c));
+	must(store_event_last(t->c, t->space, &last));
+	assert_int_equal(last, own);
+	must(store_event_last(t->c, other + 100, &last));
+	assert_int_equal(last, 0);
 }
 
 static void the_last_event_before_a_time_is_found(void **state)
@@ -143,18 +169,63 @@ static void the_last_event_before_a_time_is_found(void **state)
 	struct temp_store *t = *state;
 	int64_t id = 99;
 
-	must(store_event_before(t->c, T0, &id));
+	must(store_event_before(t->c, 0, T0, &id));
 	assert_int_equal(id, 0);
 	for (int i = 0; i < 100; i++)
 		add(t, (struct event_row){.at_ms = T0 + i / 3 * 10});
 	for (int i = 0; i <= 34; i++) {
-		must(store_event_before(t->c, T0 + i * 10, &id));
+		must(store_event_before(t->c, 0, T0 + i * 10, &id));
 		assert_int_equal(id, i * 3 < 100 ? i * 3 : 100);
 	}
-	must(store_event_before(t->c, T0 - 1, &id));
+	must(store_event_before(t->c, 0, T0 - 1, &id));
 	assert_int_equal(id, 0);
-	must(store_event_before(t->c, INT64_MAX, &id));
+	must(store_event_before(t->c, 0, INT64_MAX, &id));
 	assert_int_equal(id, 100);
+}
+
+/* What others write shows in nothing that a space can see. */
+static void numbers_of_a_space_have_no_gaps_whatever_others_write(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t other = temp_space(t, "other"), first = 0;
+	struct event_filter filter = {.space = t->space};
+	struct event_row e[ROWS];
+	size_t n = 0;
+
+	must(store_event_last(t->c, t->space, &first));
+	for (int i = 0; i < 6; i++) {
+		add(t, (struct event_row){.at_ms = T0 + i, .handoff = 7});
+		for (int k = 0; k < i; k++)
+			add(t, (struct event_row){.space = other, .at_ms = T0 + i, .handoff = 7});
+		conformance_reopen(t);
+	}
+	must(store_event_page(t->c, &filter, first, first + 6, ROWS, &t->arena, e, &n));
+	assert_int_equal(n, 6);
+	for (int i = 0; i < 6; i++)
+		assert_true(e[i].number == first + 1 + i && e[i].at_ms == T0 + i && e[i].space == t->space);
+	filter.newest_first = true;
+	must(store_event_page(t->c, &filter, first + 2, first + 5, 2, &t->arena, e, &n));
+	assert_true(n == 2 && e[0].number == first + 5 && e[1].number == first + 4);
+	must(store_events(t->c, t->space, 7, first + 4, ROWS, &t->arena, e, &n));
+	assert_true(n == 2 && e[0].number == first + 5);
+	must(store_event_before(t->c, t->space, T0 + 3, &first));
+	assert_int_equal(first, e[0].number - 2);
+}
+
+static void a_space_that_is_made_again_numbers_above_the_one_before(void **state)
+{
+	struct temp_store *t = *state;
+	int64_t doomed = temp_space(t, "doomed"), again, last = 0, first = 0;
+
+	for (int i = 0; i < 5; i++)
+		add(t, (struct event_row){.space = doomed, .at_ms = T0});
+	must(store_event_last(t->c, doomed, &last));
+	must(store_begin(t->c));
+	must(store_space_remove(t->c, doomed, T0));
+	must(store_space_create(t->c, STR("doomed"), T0 + 1, &again));
+	must(store_event_last(t->c, again, &first));
+	must(store_commit(t->c));
+	assert_true(again != doomed && first > last);
 }
 
 static size_t events_now(struct temp_store *t, uint64_t handoff)
@@ -164,7 +235,7 @@ static size_t events_now(struct temp_store *t, uint64_t handoff)
 
 	must(store_events(t->c, t->space, handoff, 0, 40, &t->arena, rows, &n));
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(rows[i].id, (int64_t)i + 1);
+		assert_true(rows[i].id == (int64_t)i + 1 && rows[i].number == rows[0].number + (int64_t)i);
 	return n;
 }
 
@@ -229,13 +300,13 @@ static void events_of_a_forgotten_memory_lose_their_actor_and_nothing_else(void 
 
 	must(store_begin(t->c));
 	must(store_memory_forget(t->c, t->space, num, T0 + 1));
-	must(store_events_unname(t->c, &filter, 0, ids[4]));
+	must(store_events_unname(t->c, &filter, 0, event_at(t, ids[4]).number));
 	store_rollback(t->c);
 	assert_str(event_at(t, ids[0]).actor, "ann");
 	assert_int_equal(event_at(t, ids[0]).access_key, 7);
 	must(store_begin(t->c));
 	must(store_memory_forget(t->c, t->space, num, T0 + 1));
-	must(store_events_unname(t->c, &filter, 0, ids[4]));
+	must(store_events_unname(t->c, &filter, 0, event_at(t, ids[4]).number));
 	must(store_commit(t->c));
 	conformance_reopen(t);
 	e = event_at(t, ids[0]);
@@ -249,7 +320,7 @@ static void events_of_a_forgotten_memory_lose_their_actor_and_nothing_else(void 
 	assert_str(event_at(t, ids[5]).actor, "ann");
 	assert_int_equal(event_at(t, ids[5]).access_key, 7);
 	must(store_begin(t->c));
-	must(store_events_unname(t->c, &filter, 0, ids[6]));
+	must(store_events_unname(t->c, &filter, 0, event_at(t, ids[6]).number));
 	must(store_commit(t->c));
 	assert_int_equal(event_at(t, ids[6]).access_key, 8);
 }
@@ -260,7 +331,9 @@ static const struct CMUnitTest events[] = {
 	with_engine(a_page_is_a_stretch_of_the_history_in_either_order),
 	with_engine(a_filter_holds_what_it_says),
 	with_engine(events_come_back_in_order_all_or_of_a_space_or_of_a_handoff),
-	with_engine(the_last_event_before_a_time_is_found),
+	with_engine(numbers_of_a_space_have_no_gaps_whatever_others_write),
+	with_engine(a_space_that_is_made_again_numbers_above_the_one_before),
+	with_engine(the_last_event_before_a_time_is_found), with_engine(the_last_event_of_a_space_is_its_own),
 };
 
 CONFORMANCE_PART(events);

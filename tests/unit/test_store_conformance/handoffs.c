@@ -366,7 +366,7 @@ static void a_rollback_undoes_all_of_it(void **state)
 	assert_int_equal(store_handoff_get(t->c, t->space, fresh.num, &t->arena, &r), STORE_NOT_FOUND);
 	must(store_handoff_next(t->c, ann, false, &t->arena, &r));
 	assert_int_equal(r.num, num);
-	must(store_event_last(t->c, &last));
+	must(store_event_last(t->c, 0, &last));
 	assert_int_equal(last, 0);
 	assert_int_equal(store_result_get(t->c, t->space, num, &t->arena, &result), STORE_NOT_FOUND);
 	must(store_target_get(t->c, ann, &target));

@@ -59,14 +59,15 @@ void differential_unname_events(struct store_conn *c, uint64_t *random, struct b
 {
 	struct event_filter f = {.space = some_space(random), .memory = some_num(random),
 				 .kinds = random_chance(random, 500) ? random_next(random) : 0};
-	int64_t after = (int64_t)random_below(random, 40), until = after + (int64_t)random_below(random, 400);
+	int64_t back = (int64_t)random_below(random, 400), most = (int64_t)random_below(random, 400), last = 0;
 	struct arena arena;
 	struct memory m;
 
 	arena_init(&arena);
 	buf_puts(out, "unname_events ");
+	store_event_last(c, f.space, &last);
 	if (store_memory_get(c, f.space, f.memory, 0, &arena, &m) == STORE_OK && m.forgotten_at_ms)
-		show_status(out, store_events_unname(c, &f, after, until));
+		show_status(out, store_events_unname(c, &f, last - back, last - back + most));
 	arena_release(&arena);
 }
 

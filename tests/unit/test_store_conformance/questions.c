@@ -112,6 +112,13 @@ static void show_route(struct buf *out, const struct route_row *r)
 
 /* --- Spaces and memories --- */
 
+/* A place among the last ones, or before all of them. */
+static int64_t some_event(uint64_t *random, int64_t last)
+{
+	return last < 40 ? random_between(random, 0, last) : random_chance(random, 200) ? 0 :
+		random_between(random, last - 40, last);
+}
+
 QUESTION(spaces)
 {
 	struct space_row rows[ROWS];
@@ -234,10 +241,10 @@ QUESTION(board)
 
 	show_status(out, store_task_get(c, id, arena, &task));
 	SHOW_ONE(show_work, store_task_work(c, id, arena, &row));
-	store_event_last(c, &last);
+	store_event_last(c, space, &last);
 	if (random_chance(random, 500))
-		before = random_between(random, 1, last + 1);
-	SHOW_LIST(show_place_of_task, store_tasks_changed(c, space, before, random_between(random, 0, last),
+		before = some_event(random, last + 1);
+	SHOW_LIST(show_place_of_task, store_tasks_changed(c, space, before, some_event(random, last),
 							  some_max(random), rows, &count));
 	behind.id = id;
 	SHOW_LIST(show_place_of_task, store_tasks_open(c, space, states, agent,
@@ -247,7 +254,7 @@ QUESTION(board)
 							   some_max(random), rows, &count, &flag));
 	buf_printf(out, " %d", flag);
 	flag = false;
-	show_status(out, store_task_is_quiet(c, space, id, random_between(random, 0, last), some_time(random), &flag));
+	show_status(out, store_task_is_quiet(c, space, id, some_event(random, last), some_time(random), &flag));
 	buf_printf(out, " %d", flag);
 }
 
@@ -399,14 +406,14 @@ QUESTION(events)
 	uint64_t handoff = random_chance(random, 500) ? 0 : some_num(random);
 	int64_t after;
 
-	store_event_last(c, &after);
-	after = random_between(random, 0, after);
+	store_event_last(c, space, &after);
+	after = some_event(random, after);
 	SHOW_LIST(show_event, store_events(c, space, handoff, after, some_max(random), arena, rows, &count));
 	show_status(out, store_event_count(c, space, handoff, &id));
 	show_number(out, &id);
-	show_status(out, store_event_last(c, &id));
+	show_status(out, store_event_last(c, space, &id));
 	show_number(out, &id);
-	show_status(out, store_event_before(c, some_time(random), &id));
+	show_status(out, store_event_before(c, space, some_time(random), &id));
 	show_number(out, &id);
 }
 
@@ -417,7 +424,7 @@ QUESTION(event_pages)
 				 .newest_first = random_chance(random, 400)};
 	int64_t last = 0, after, until;
 
-	store_event_last(c, &last);
+	store_event_last(c, f.space, &last);
 	after = random_between(random, last < 40 ? 0 : last - 40, last);
 	until = after + (int64_t)random_below(random, 40);
 	if (random_chance(random, 300))

@@ -130,8 +130,8 @@ void show_result(struct buf *b, const struct result_row *r)
 
 void show_event(struct buf *b, const struct event_row *e)
 {
-	const int64_t numbers[] = {e->id, e->space, e->at_ms, e->kind, (int64_t)e->handoff, (int64_t)e->envelope,
-				   (int64_t)e->memory, e->attempt, (int64_t)e->access_key};
+	const int64_t numbers[] = {e->id, e->space, e->number, e->at_ms, e->kind, (int64_t)e->handoff,
+				   (int64_t)e->envelope, (int64_t)e->memory, e->attempt, (int64_t)e->access_key};
 
 	buf_puts(b, "event ");
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

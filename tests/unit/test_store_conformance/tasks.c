@@ -20,7 +20,7 @@ static int64_t tell(struct temp_store *t, int64_t space, int kind, uint64_t hand
 	must(store_begin(t->c));
 	must(store_event_add(t->c, &event));
 	must(store_commit(t->c));
-	return event.id;
+	return event.number;
 }
 
 static void change(struct temp_store *t, uint64_t num, enum handoff_state state, int64_t at_ms)
