@@ -244,6 +244,35 @@ def parked(api, constraints):
     return api.ok("POST", f"/v1/envelopes/{envelope['id']}/park", {"reason": "later"}, status=201)["id"]
 
 
+def test_the_other_names_that_a_guarded_envelope_meets_are_looked_at(api):
+    envelope, plain = api.handoff(constraints=GUARDED), api.handoff()
+    named = f"room-{SECRET}"
+    body = {"envelope_id": envelope["id"], "to": "b", "fallbacks": ["c", named]}
+    assert api.refused("credentials_found", "POST", "/v1/handoffs", body)["field"] == "fallbacks"
+    new = {"envelope": {"target_agent": "b", "task_summary": "go", "constraints": GUARDED}, "fallbacks": [named]}
+    assert api.refused("credentials_found", "POST", "/v1/handoffs", new)["field"] == "fallbacks"
+    assert api.call("POST", "/v1/handoffs", {"envelope_id": envelope["id"], "to": "b"})[0] == 202
+    assert api.call("POST", "/v1/handoffs", {"envelope_id": plain["id"], "to": "c", "fallbacks": [named]})[0] == 202
+    (one,) = api.ok("POST", "/v1/agents/b/receive", {"instance": named})["handoffs"]
+    assert one["receiver"] == "room-[redacted: github_token]" and SECRET not in json.dumps(api.ok("GET", f"/v1/handoffs/{one['id']}"))
+
+
+@pytest.mark.parametrize("ready,path,fields", [
+    (queued, "/v1/handoffs/{id}/cancel", {}), (parked, "/v1/parked/{id}/redrive", {}), (queued, "/v1/queued/cancel", {"ids": True}),
+    (None, "/v1/envelopes/{id}/park", {}),
+], ids=lambda value: value.replace("/", ".") if isinstance(value, str) else "")
+def test_who_decided_it_is_guarded(api, ready, path, fields):
+    for constraints in (GUARDED, {}):
+        id = ready(api, constraints) if ready else api.handoff(constraints=constraints)["id"]
+        body = {**fields, "why" if ready else "reason": "it is done", "by": f"kim {SECRET}"}
+        if "ids" in body:
+            body["ids"] = [id]
+        done = api.call("POST", path.format(id=id), body)
+        assert done[0] in (200, 201, 202) and not (done[1] or {}).get("refused"), done
+        seen = json.dumps([done[1], api.ok("GET", "/v1/audit?page_size=1000"), api.ok("GET", "/v1/parked")])
+        assert (SECRET in seen) is (not constraints), constraints
+
+
 @pytest.mark.parametrize("ready,path,fields", [
     (queued, "/v1/handoffs/{id}/cancel", {}), (queued, "/v1/handoffs/{id}/move", {"to": "c"}),
     (parked, "/v1/parked/{id}/redrive", {}), (parked, "/v1/parked/{id}/reroute", {"to": "c"}), (parked, "/v1/parked/{id}/discard", {}),

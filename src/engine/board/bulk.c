@@ -164,8 +164,11 @@ static enum problem_code act(struct bulk *b, struct delivery *d, const struct ac
 	enum problem_code code = P_OK;
 
 	b->why_now = b->why;
+	d->actor = b->by.p ? b->by : d->actor;
 	if (b->why_is_guarded)
 		code = said_put(op, d->conn, SAID_OF_HANDOFF, num, &b->clean, &b->why_now);
+	if (code == P_OK && b->by_is_guarded)
+		code = said_put(op, d->conn, SAID_OF_HANDOFF, num, &b->clean_by, &d->actor);
 	if (code != P_OK) {
 		*problem = op->problem;
 		op->problem = (struct problem){0};
@@ -203,7 +206,6 @@ static enum problem_code carry_out(struct op *op, struct store_conn *c)
 	bool more = false;
 	enum problem_code code = P_OK;
 
-	d.actor = b->by.p ? b->by : d.actor;
 	b->action = a->name;
 	b->matched = 0;
 	b->next_after = 0;
@@ -228,10 +230,12 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct bulk *b = (struct bulk *)op;
 	const struct redact_answer said = {.text = b->why, .text_field = "why"};
+	const struct redact_answer by = {.text = b->by, .text_field = "by"};
 
 	if (b->other.p)
 		unknown_agent_warn(op, c, op->kind == &bulk_move_kind ? "move_to" : "reroute_to", b->other);
 	b->why_is_guarded = b->why.p && redact_answer(&said, op->arena, &b->clean);
+	b->by_is_guarded = b->by.p && redact_answer(&by, op->arena, &b->clean_by);
 	op->is_answered = b->dry_run;
 	return b->dry_run ? carry_out(op, c) : P_OK;
 }

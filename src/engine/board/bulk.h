@@ -40,8 +40,8 @@ struct bulk {
 	size_t refused_count;
 	uint64_t next_after;		/* 0: that was all */
 	/* bulk.c's own. */
-	bool why_is_guarded;		/* something in it looks like a credential: each envelope is asked */
-	struct redact_answer clean;	/* the same without */
+	bool why_is_guarded, by_is_guarded;	/* something in it looks like a credential: each envelope is asked */
+	struct redact_answer clean, clean_by;	/* the same without */
 	struct str why_now;		/* for the handoff at hand */
 };
 

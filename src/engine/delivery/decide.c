@@ -31,14 +31,16 @@ static enum problem_code prepare_park(struct op *op, struct store_conn *c)
 		return code;
 	d->to = e.to;
 	d->from = e.from;
-	return said_guard(op, c, SAID_OF_ENVELOPE, d->num, "reason", &d->why);
+	code = said_guard(op, c, SAID_OF_ENVELOPE, d->num, "reason", &d->why);
+	return code == P_OK ? said_guard(op, c, SAID_OF_ENVELOPE, d->num, "by", &d->by) : code;
 }
 
 static enum problem_code prepare_why(struct op *op, struct store_conn *c)
 {
 	struct decide *d = (struct decide *)op;
+	enum problem_code code = said_guard(op, c, SAID_OF_HANDOFF, d->num, "why", &d->why);
 
-	return said_guard(op, c, SAID_OF_HANDOFF, d->num, "why", &d->why);
+	return code == P_OK ? said_guard(op, c, SAID_OF_HANDOFF, d->num, "by", &d->by) : code;
 }
 
 static enum problem_code write_park(struct op *op, struct store_conn *c)

@@ -1,6 +1,7 @@
 #include "engine/delivery/receive.h"
 
 #include "core/delivery/delivery.h"
+#include "core/guard/redact.h"
 #include "engine/quota.h"
 #include "engine/waiting.h"
 
@@ -97,6 +98,9 @@ static enum problem_code take(struct op *op, struct store_conn *c)
 	if (op->agent.p == NULL)
 		d.actor = r->agent;
 	r->count = 0;
+	/* It is only shown, and stands in each handoff, of whatever policy. */
+	if (r->instance.p)
+		r->instance = redact_text(r->instance, op->arena);
 	/* The client has gone: nothing is taken for it. */
 	if (op->wait.is_over && r->wait_ms > 0)
 		return P_OK;

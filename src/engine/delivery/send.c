@@ -30,6 +30,18 @@ static bool is_under_way(struct op *op, struct store_conn *c, const struct send 
 	       (h.expires_at_ms == 0 || h.expires_at_ms >= op->now_ms + s->order.wait_ms);
 }
 
+/* Whoever it may reach: a guarded envelope goes to no name that is a credential. */
+static enum problem_code check_names(struct op *op, const struct send *s, const struct envelope *e)
+{
+	const struct json *names = s->order.fallbacks;
+	enum problem_code code = redact_check_sent(e, s->order.to, "to", op->arena, &op->problem);
+
+	for (uint32_t i = 0; code == P_OK && names && i < names->count; i++)
+		if (names->items[i].type == JSON_STRING)
+			code = redact_check_sent(e, names->items[i].s, "fallbacks", op->arena, &op->problem);
+	return code;
+}
+
 static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struct send *s)
 {
 	enum problem_code code = pack_prepare(op, c, s->pack);
@@ -46,7 +58,7 @@ static enum problem_code prepare_pack(struct op *op, struct store_conn *c, struc
 	unknown_agent_warn(op, c, "to", s->order.to);
 	prepare_wait(op, s, false);
 	s->warnings = op->warning_count;
-	return redact_check_sent(&s->pack->envelope, s->order.to, "to", op->arena, &op->problem);
+	return check_names(op, s, &s->pack->envelope);
 }
 
 enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct delivery_order *order,
@@ -98,7 +110,7 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 			s->task = e.task;
 			over_budget_warn(op, c, &e, "to", &s->order.to, 1);
 			unknown_agent_warn(op, c, "to", s->order.to);
-			code = redact_check_sent(&e, s->order.to, "to", op->arena, &op->problem);
+			code = check_names(op, s, &e);
 		}
 	}
 	if (code == P_OK)

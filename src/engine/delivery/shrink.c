@@ -103,6 +103,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 				   "envelope's budget is %lld; expected less", (long long)s->max_tokens,
 				   (long long)e.max_tokens);
 	code = said_guard(op, c, SAID_OF_HANDOFF, s->decision.num, "why", &s->decision.why);
+	if (code == P_OK)
+		code = said_guard(op, c, SAID_OF_HANDOFF, s->decision.num, "by", &s->decision.by);
 	if (code != P_OK)
 		return code;
 	draft_from(op, &e, s->max_tokens, &s->pack);

@@ -169,7 +169,8 @@ static enum problem_code find(struct op *op, struct store_conn *c)
 	op->is_answered = q->dry_run || op->space == 0;
 	if (op->space == 0)
 		return P_OK;
-	if (said_guard(op, c, SAID_OF_SPACE, 0, "why", &q->why) != P_OK)
+	if (said_guard(op, c, SAID_OF_SPACE, 0, "why", &q->why) != P_OK ||
+	    said_guard(op, c, SAID_OF_SPACE, 0, "by", &q->by) != P_OK)
 		return op->problem.code;
 	arena_init(&arena);
 	status = q->nums ? find_named(q, c, &arena) : find_all(q, c, &arena);

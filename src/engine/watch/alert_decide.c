@@ -29,7 +29,8 @@ static enum problem_code run(struct op *op, struct store_conn *c)
 	if (status == STORE_NOT_FOUND || (status == STORE_OK && row->space != op->space))
 		return problem_set(&op->problem, P_ALERT_NOT_FOUND, "id", "there is no al-%lld in this space",
 				   (long long)d->id);
-	if (status == STORE_OK && said_guard(op, c, SAID_OF_SPACE, 0, "why", &d->why) != P_OK)
+	if (status == STORE_OK && (said_guard(op, c, SAID_OF_SPACE, 0, "why", &d->why) != P_OK ||
+				   said_guard(op, c, SAID_OF_SPACE, 0, "by", &d->by) != P_OK))
 		return op->problem.code;
 	if (status == STORE_OK) {
 		(d->silences ? silence : acknowledge)(d, row);
