@@ -111,6 +111,10 @@ SPELLINGS = [
     {"security": {"no_plaintext_credentials": True}}, {"security": {"credentials": "none"}}, {"no plaintext credentials": True}, {"no_plaintext_credentials": "yes"},
     {"credentials": "none"}, {"credentials": "None."}, {"credentials": ["none"]}, {"credentials": []}, {"credentials": False}, {"credentials": "no plaintext"},
     {"security": "no passwords"}, {"security": "Never share passwords."}, {"security": "do not pass passwords"}, {"security": "no plaintext creds"},
+    {"do_not": ["include credentials"]}, {"do_not": ["share credentials", "deploy"]}, {"do_not": "include credentials"}, {"forbidden": ["credentials"]},
+    {"prohibited": ["plaintext credentials"]}, {"must_not": "leak secrets"}, {"never": ["share passwords"]}, {"guard": "redact"}, {"redact": "credentials"},
+    {"security": "don\u2019t include credentials"}, {"security": "credentials must be redacted"}, {"security": "credentials not allowed"},
+    {"security": "no tokens"}, {"security": "redact all passwords"}, {"security": "keine Passw\u00f6rter im Klartext"}, {"security": "keep credentials out"},
     {"credentials": "not in plain text"}, {"credential": "REDACTED"}, {"secrets": "mask"}, {"no-secrets": True},
 ]
 
@@ -122,7 +126,7 @@ def test_no_spelling_of_the_constraint_switches_nothing_on(api, constraints):
     assert envelope["locked"] == list(constraints)
 
 
-@pytest.mark.parametrize("word", ["refuse", "Reject!", "forbidden", "deny", ["refuse"]])
+@pytest.mark.parametrize("word", ["refuse", "Reject!", "prohibited", "forbidden", "deny", ["refuse"]])
 def test_to_refuse_has_many_words(api, word):
     api.store("something, so that the space is there")
     api.refused("credentials_found", "POST", "/v1/envelopes", {"target_agent": "b", "task_summary": f"use {SECRET}", "constraints": {"credentials": word}})
@@ -134,6 +138,10 @@ def test_to_refuse_has_many_words(api, word):
     ({"policy": "no plaintext credentials"}, "constraints.policy"), ({"rules": ["be kind", "no-plaintext-credentials"]}, "constraints.rules"),
     ({"Security Policy": {"text": "Never share passwords."}}, "constraints.Security Policy"), ({"passwords": "none"}, "constraints.passwords"),
     ({"creds": "redact"}, "constraints.creds"), ({"allow_plaintext_credentials": False}, "constraints.allow_plaintext_credentials"),
+    ({"notes": "please redact all passwords"}, "constraints.notes"), ({"sicherheit": "keine Passw\u00f6rter"}, "constraints.sicherheit"),
+    ({"notes": "credentials must be redacted"}, "constraints.notes"), ({"style": "passwords belong into the vault, and never into a handoff"}, "constraints.style"),
+    ({"do_not": ["go on with a password that has expired"]}, "constraints.do_not"), ({"do_not": ["deploy on Friday"]}, None), ({"never": "force-push"}, None),
+    ({"guard": "the gate"}, None), ({"max_tokens": 900, "notes": "no token limit"}, None),
     ({"no plaintext credentials": None}, "constraints.no plaintext credentials"), ({"no_plaintext_credentials": False}, None),
     ({"policy": "no plaintext credentials", "credentials": "redact"}, None), ({"password_rules": "at least 12 letters"}, None), ({"tokens": "none"}, None),
     ({"security": "no plaintext credentials"}, None), ({"credentials": "allowed"}, None), ({"tone": "secure"}, None), ({"credentials": "redact", "security": "stay in the VPN"}, None),
