@@ -98,7 +98,8 @@ static const char *const NOS[] = {"no", "not", "never", "without", "zero", "dono
 
 /* Behind the thing: "credentials must be redacted", "credentials not allowed". */
 static const char *const ENDS[] = {"not", "never", "cannot", "mustnt", "redact", "mask", "hidden", "removed",
-				   "stripped", "blanked", "forbidden", "prohibited", "banned", "disallowed", "out", "verboten",
+				   "stripped", "blanked", "forbidden", "prohibited", "banned", "disallowed", "out",
+				   "verboten",
 				   "interdit", "prohibid", "proibid", NULL};
 
 /* [share any] [plain text] credentials */
