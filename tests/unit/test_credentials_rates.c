@@ -230,12 +230,25 @@ static void time_grows_with_the_length_on_hostile_text(void **state)
 		"-----BEGIN PRIV" "ATE KEY-----\nMIIEpAIBAAKC\n", "-----BEGIN PRIV" "ATE KEY-----",
 		"ey" "Jaaaaaaaaaaaa.ey" "J", "SG" ".", "gl" "pat-.", "sk" "-", "gh" "p_", "PuTTY-User-Key-File-2:",
 		"a://b:c", "a://b:c@", "Bearer a", "Basic aaaa",
-		" -p", "mysql -p", "curl -u a:", "--password ", "Authorization: ", "\"token\",", "| token ", "<token>",
+		" -p", "mysql -p", "curl -u a:", "--password ", "Authorization: ", "\"token\",", "| token ",
+		"<token>",
 		"#define TOKEN ", "value=",
 		"name=token value=", "AK" "IA", "LS0tLS1CRUdJTi", "LS0tLS1CRUdJTi/", "12345678:AA", "secret(\"a",
 		"password: \\\"\\\\\\\"", "password is ", "twilio SK" HEX32 "0",
 		"\\", "\"", "-", "=", ":", "token: ${", "whsec" "_+",
 		"api key: ", "x: y = '",
+		/* What signs, columns, commands, calls and objects add. */
+		"password=(((", "password: ,;|", "password: \u00fc", "password='a'", "\"password\": \"(",
+		"user,password\n",
+		"user;password\na;b;c\n", "user  password\n", "a,b,password,", "docker login -p ",
+		"echo a | sudo -S ",
+		"curl -b a=b; ", " -P ", "f('a', 'b', ", "f(a, \"", "VALUES ('a', 'b', ", "'a','b',", "a:b@", "1//0",
+		"AAAA", "Q~",
+		"cio", "Password:\n```\n", "### Password\n", "<td>Password</td>", "{\"value\": \"", "value = {",
+		"\"d\":",
+		"{\"kty\", \"d\":\"", "cookies {'sid': '", "\tsession\t", "mnemonic: abc abc ", "clave de x y z: ",
+		"\u043f\u0430\u0440\u043e\u043b\u044c x: ", "password? A: ", "pw (a/", "-us1", "&sig=",
+		"dt0" "c01.A.A",
 	};
 	enum { SMALL = 64 * 1024, LARGE = 8 * SMALL };
 	struct credential *hits = mem_calloc(HITS_MAX, sizeof(*hits));

@@ -95,25 +95,35 @@ static bool at_dash(struct credentials_scan *s, size_t i, struct credential *ret
 	/* Rules and tables are made of dashes. */
 	if (prev == '-')
 		return false;
+	if (credentials_is(prev, CH_DIGIT))
+		return credentials_issued_mailchimp(s, i, ret);
 	return credentials_block_pem(s, i, ret) || credentials_token_prefixed(s, i, ret) ||
 	       credentials_beside_flag(s, i, ret) || credentials_place_command(s, i, ret) ||
+	       credentials_command_argument(s, i, ret) ||
 	       (prev == 'Y' && credentials_block_putty(s, i, ret)) || credentials_issued_mailchimp(s, i, ret);
 }
 
 static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret)
 {
+	char prev = i > 0 ? s->text.p[i - 1] : '\n';
+
 	switch (s->text.p[i]) {
 	case '=':
-		return credentials_assign_sign(s, i, ret);
+		return credentials_cookie_header(s, i, ret) || credentials_named(s, i, ret) ||
+		       credentials_assign_sign(s, i, ret);
 	case ':':
 		return credentials_place_url(s, i, ret) || credentials_token_telegram(s, i, ret) ||
-		       credentials_line_cookie(s, i, ret) || credentials_line_htpasswd(s, i, ret) ||
+		       credentials_cookie_header(s, i, ret) || credentials_cookie_member(s, i, ret) ||
+		       credentials_login_dsn(s, i, ret) || credentials_named(s, i, ret) ||
+		       credentials_line_htpasswd(s, i, ret) ||
 		       credentials_line_pgpass(s, i, ret) || credentials_assign_sign(s, i, ret);
 	case ',':
 		credentials_columns_header(s, i);
-		return credentials_beside_pair(s, i, ret);
+		return credentials_beside_pair(s, i, ret) || credentials_cookie_member(s, i, ret) ||
+		       credentials_login_argument(s, i, ret);
 	case '|':
-		return credentials_line_cell(s, i, ret) || credentials_beside_cell(s, i, ret);
+		return credentials_command_pipe(s, i, ret) || credentials_line_cell(s, i, ret) ||
+		       credentials_beside_cell(s, i, ret);
 	case '"':
 	case '\'':
 		return credentials_beside_call(s, i, ret);
@@ -134,12 +144,12 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'z':
 		return credentials_token_google(s, i, ret);
 	case 'J':
-		return credentials_token_jwt(s, i, ret) || credentials_issued(s, i, ret);
+		return prev == '5' ? credentials_issued(s, i, ret) : credentials_token_jwt(s, i, ret);
 	case 'I':
 		return credentials_token_aws(s, i, ret) || credentials_place_sql(s, i, ret) ||
 		       credentials_said(s, i, ret);
 	case 'p':
-		return credentials_token_databricks(s, i, ret) || credentials_issued(s, i, ret);
+		return prev == 'x' ? credentials_issued(s, i, ret) : credentials_token_databricks(s, i, ret);
 	case 'T':
 		return credentials_token_atlassian(s, i, ret);
 	case '\x9a':
@@ -147,10 +157,10 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'L':
 		return credentials_block_base64(s, i, ret);
 	case 'K':
-		return credentials_token_twilio(s, i, ret) || credentials_issued(s, i, ret) ||
+		return credentials_token_twilio(s, i, ret) || (prev == '5' && credentials_issued(s, i, ret)) ||
 		       credentials_said(s, i, ret);
 	case 'C':
-		return credentials_token_twilio(s, i, ret) || credentials_issued(s, i, ret);
+		return prev == 'K' ? credentials_issued(s, i, ret) : credentials_token_twilio(s, i, ret);
 	case '2':
 	case 'V':
 	case '~':
@@ -171,12 +181,13 @@ static bool at_stop(struct credentials_scan *s, size_t i, struct credential *ret
 	case 'r':
 	case 'R':
 		credentials_columns_header(s, i);
-		return credentials_said(s, i, ret);
+		return credentials_cookie_file(s, i, ret) || credentials_said(s, i, ret) ||
+		       credentials_command_argument(s, i, ret);
 	case 'i':
-		if (credentials_issued(s, i, ret))
-			return true;
+		if (prev == 'c')
+			return credentials_issued(s, i, ret);
 		credentials_columns_header(s, i);
-		return credentials_said(s, i, ret);
+		return credentials_said(s, i, ret) || credentials_command_argument(s, i, ret);
 	default:
 		return false;
 	}
@@ -189,7 +200,7 @@ static bool aws_pair(const struct credentials_scan *s, struct credential *ret)
 	size_t at = s->from, end;
 	const char *kind;
 
-	while (at < t.n && at < s->from + 4 && credentials_among(t.p[at], " \t,;:|\"'"))
+	while (at < t.n && at < s->from + 4 && credentials_among(t.p[at], " \t\r\n,;:|\"'"))
 		at++;
 	end = credentials_run(t.n - at > 41 ? str_sub(t, 0, at + 41) : t, at, CH_ALNUM | CH_BASE64);
 	if (at == s->from || end - at != 40 ||
@@ -223,7 +234,8 @@ size_t credentials_scan(struct str text, struct credential *ret, size_t max)
 
 	while (count < max && i < text.n) {
 		i = next_stop(text, i);
-		if (!credentials_columns_next(&s, i, &ret[count]) && (i == text.n || !at_stop(&s, i, &ret[count]))) {
+		if (!(s.columns.count && credentials_columns_next(&s, i, &ret[count])) &&
+		    (i == text.n || !at_stop(&s, i, &ret[count]))) {
 			i++;
 			continue;
 		}

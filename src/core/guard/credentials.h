@@ -15,6 +15,7 @@
  *   - A hash of a password ($2b$12$…) is not plaintext and does not count. A UUID or a digest counts only where it is
  *   given
  *     to a secret name.
+ *   - A bare value goes on to white space, with the signs that are in it: a part of a password is never found alone.
  *   - A value for a name like token or api_key must look random. For a name like password it is enough that it looks
  *   like
  *     a password: a mix of letters with digits or signs, or a single word in quotes.

@@ -4,7 +4,7 @@
  * judged. Names end at the sign before, so that all of them together cost no more than the text; values are judged by
  * their first 256 bytes.
  */
-#include "core/guard/credentials_internal.h"
+#include "core/guard/credentials_said.h"
 
 static bool is_blank(char c)
 {
@@ -33,6 +33,19 @@ bool credentials_assign_judge(const struct credentials_scan *s, struct credentia
 
 /* --- Name, sign, value --------------------------------------------------------------------------- */
 
+/* Before "{ get; set; } =": the end of the property's name. */
+static bool before_property(struct str text, size_t i, size_t *ret_name_end)
+{
+	static const struct str bodies[] = {{"{ get; set; } ", 14}, {"{ get; init; } ", 15}, {"{ get; } ", 9}};
+
+	for (size_t k = 0; k < sizeof(bodies) / sizeof(bodies[0]); k++)
+		if (i > bodies[k].n && credentials_here(text, i - bodies[k].n, bodies[k])) {
+			*ret_name_end = i - bodies[k].n;
+			return true;
+		}
+	return false;
+}
+
 /* Where the sign at i ends the name and lets the value begin; false where it is another sign: <= -> :: =~. A comparison
  * counts too, with a value in quotes. */
 static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *ret_value, bool *ret_compares)
@@ -42,6 +55,14 @@ static bool read_sign(struct str text, size_t i, size_t *ret_name_end, size_t *r
 	*ret_compares = false;
 	*ret_name_end = i;
 	*ret_value = i + 1;
+	/* C#: Password { get; set; } = … */
+	if (text.p[i] == '=' && prev == ' ' && before_property(text, i, ret_name_end))
+		return true;
+	/* "password:: …" of AsciiDoc and Org; Haskell's types are no passwords. */
+	if (text.p[i] == ':' && prev == ':' && next == ' ' && i > 1 && text.p[i - 2] != ':') {
+		*ret_name_end = i - 1;
+		return true;
+	}
 	if (text.p[i] == ':')
 		return prev != ':' && next != ':' && next != '=';
 	/* =~ is an operator where a blank follows, or a pattern. */
@@ -97,6 +118,29 @@ static enum credentials_name name_before_type(struct str text, size_t end, size_
 	return credentials_name_of(name);
 }
 
+/* {"key": "DB_PASSWORD", "type": "env", "value": "…"}, <input type="password" name="p" value="…">: a member or an
+ * attribute of the same object, before "value" at at. */
+static enum credentials_name name_in_object(struct str text, size_t at)
+{
+	enum { LOOK = 240 };
+	size_t low = at > LOOK ? at - LOOK : 0, i = at;
+	struct credentials_value v;
+	struct str name;
+
+	while (i > low && !credentials_among(text.p[i - 1], "{}<>")) {
+		enum credentials_name sort;
+
+		i--;
+		if ((text.p[i] != ':' && text.p[i] != '=') || !credentials_read_name(text, i, &name) ||
+		    !credentials_name_names(name) || !credentials_read_value(text, i + 1, &v) || v.end >= at)
+			continue;
+		sort = credentials_name_of(str_sub(text, v.at, v.end));
+		if (sort != NAME_NONE && sort != NAME_VALUE && sort != NAME_AUTHORIZATION)
+			return sort;
+	}
+	return NAME_NONE;
+}
+
 /* name: DB_PASSWORD, value: "…", over lines, in JSON and in XML: the name that "value" at at is of. */
 static enum credentials_name name_beside(struct str text, size_t at)
 {
@@ -110,10 +154,11 @@ static enum credentials_name name_beside(struct str text, size_t at)
 	end = (size_t)(given.p - text.p);
 	while (end > low && credentials_among(text.p[end - 1], " \t\"'\\"))
 		end--;
-	if (end < 2 || (text.p[end - 1] != ':' && text.p[end - 1] != '=') ||
-	    !credentials_read_name(text, end - 1, &name) || !credentials_name_names(name))
-		return NAME_NONE;
-	return credentials_name_of(given);
+	if (end >= 2 && (text.p[end - 1] == ':' || text.p[end - 1] == '=') &&
+	    credentials_read_name(text, end - 1, &name) && credentials_name_names(name) &&
+	    credentials_name_of(given) != NAME_NONE)
+		return credentials_name_of(given);
+	return name_in_object(text, at);
 }
 
 /* Only such words stand between the beginning of a line and a name in an environment file, a Dockerfile, YAML or a
@@ -253,14 +298,32 @@ static bool is_open(struct str text, size_t i)
 	return i < text.n && credentials_among(text.p[i], "\r\n");
 }
 
+/* password = <<EOT, and the fence of Markdown behind "Password:": the value is on the line below. */
+static size_t skip_opening(struct str text, size_t sign, size_t i)
+{
+	size_t at = i, limit = text.n - i > 40 ? i + 40 : text.n;
+
+	while (at < limit && credentials_is(text.p[at], CH_SPACE))
+		at++;
+	if (!(text.p[sign] == ':' && credentials_here(text, at, STR("```"))) &&
+	    !(text.p[sign] == '=' && credentials_here(text, at, STR("<<"))))
+		return i;
+	while (at < limit && text.p[at] != '\n')
+		at++;
+	return at < limit ? at : i;
+}
+
 /* A value on the next line is read where it is in quotes, or alone on that line behind a colon: no key and no
  * statement. */
 static size_t next_line(struct str text, size_t sign, size_t i, bool *ret_is_next)
 {
 	size_t start = i, limit = text.n - i > 80 ? i + 80 : text.n, end;
-	bool open = text.p[sign] == ':' && is_open(text, i);
+	size_t opening = skip_opening(text, sign, i);
+	bool open = (text.p[sign] == ':' && is_open(text, opening)) || opening != i;
 
 	*ret_is_next = false;
+	i = opening;
+	limit = text.n - i > 80 ? i + 80 : text.n;
 	while (i < limit && (credentials_is(text.p[i], CH_SPACE) || (open && credentials_among(text.p[i], "|>-+"))))
 		i++;
 	if (i < limit && (text.p[i] == '"' || text.p[i] == '\''))
@@ -273,6 +336,17 @@ static size_t next_line(struct str text, size_t sign, size_t i, bool *ret_is_nex
 	return *ret_is_next ? i : start;
 }
 
+/* No bracket closes what is open at from. */
+static bool is_within(const char *from, const char *to)
+{
+	int depth = 0;
+
+	for (; from < to && depth >= 0; from++)
+		depth += *from == '{' ? 1 : *from == '}' ? -1 : 0;
+	/* The block of the variable itself. */
+	return depth == 1;
+}
+
 /* variable "db_password" { … default = "…" } */
 static enum credentials_name name_of_variable(struct str text, size_t at)
 {
@@ -281,7 +355,7 @@ static enum credentials_name name_of_variable(struct str text, size_t at)
 
 	while ((from = memmem(from, (size_t)(text.p + at - from), "variable \"", 10)))
 		found = from += 10;
-	if (found == NULL || memchr(found, '}', (size_t)(text.p + at - found)))
+	if (found == NULL || !is_within(found, text.p + at))
 		return NAME_NONE;
 	end = credentials_run(str_sub(text, 0, at), (size_t)(found - text.p), CH_NAME);
 	return credentials_byte(text, end) == '"' ? credentials_name_of(str_sub(text, (size_t)(found - text.p), end))
@@ -311,6 +385,16 @@ static bool read_named(struct str text, size_t end, struct str *ret)
 	return credentials_read_name(text, at - 1, ret);
 }
 
+/* Zugangsdaten: admin / … */
+static bool given_pair(const struct credentials_scan *s, size_t i, size_t value, struct credential *ret)
+{
+	size_t at = value;
+
+	while (at < s->text.n && at < value + 4 && is_blank(s->text.p[at]))
+		at++;
+	return credentials_said_pair(s, at, ret) || credentials_assign_given(s, NAME_PASSWORD, i, value, ret);
+}
+
 bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
 	struct str t = s->text, name;
@@ -322,8 +406,11 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 
 	if (!read_sign(t, i, &name_end, &value, &compares))
 		return false;
-	if (credentials_foreign_word(t, name_end))
-		return credentials_assign_given(s, NAME_PASSWORD, i, value, ret);
+	sort = credentials_foreign_sort(t, name_end);
+	if (sort == NAME_VALUE)
+		return given_pair(s, i, value, ret);
+	if (sort != NAME_NONE)
+		return credentials_assign_given(s, sort, i, value, ret);
 	if (!read_named(t, name_end, &name))
 		return false;
 	sort = credentials_name_of(name);
@@ -336,6 +423,8 @@ bool credentials_assign_sign(const struct credentials_scan *s, size_t i, struct 
 		return true;
 	value = skip_stars(t, value);
 	value = next_line(t, i, value, &is_next);
+	if (credentials_here(t, value + 1, STR("!!str ")))
+		value += 7;
 	if (sort == NAME_NONE && t.p[i] == '=') {
 		sort = name_before_type(t, name_end, value);
 	} else if (sort == NAME_VALUE) {

@@ -61,6 +61,39 @@ bool credentials_beside_cell(const struct credentials_scan *s, size_t i, struct 
 	return credentials_assign_judge(s, &v, sort, FORM_LOOSE, ret);
 }
 
+/* <td>Password</td><td>…</td>, <key>password</key><string>…</string>, <dt>, <th>, <b>: the next element's text. */
+static bool next_element(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	enum { LOOK = 120 };
+	struct str t = s->text, name;
+	size_t open = i, at = i + 1, limit = t.n - i > LOOK ? i + LOOK : t.n;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	while (open > 0 && i - open < 10 && t.p[open] != '<')
+		open--;
+	if (!credentials_here(t, open, STR("</")) || !credentials_read_name(t, open, &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE)
+		sort = credentials_assign_two_words(t, name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION)
+		return false;
+	/* Up to two tags, and what is between them. */
+	for (int tags = 0; tags < 3 && at < limit; tags++) {
+		while (at < limit && credentials_is(t.p[at], CH_SPACE))
+			at++;
+		if (credentials_byte(t, at) != '<')
+			break;
+		while (at < limit && t.p[at] != '>')
+			at++;
+		at++;
+	}
+	if (at >= limit || !credentials_read_value(t, at, &v) || !credentials_here(t, v.end, STR("</")))
+		return false;
+	return credentials_assign_judge(s, &v, sort, sort == NAME_PASSWORD ? FORM_LITERAL : FORM_LOOSE, ret);
+}
+
 /* <password>…</password> */
 bool credentials_beside_element(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
@@ -72,6 +105,8 @@ bool credentials_beside_element(const struct credentials_scan *s, size_t i, stru
 	if (i < 4 || !credentials_is(t.p[i - 1], CH_LETTER) || !credentials_read_name(t, i, &name))
 		return false;
 	at = (size_t)(name.p - t.p);
+	if (at > 1 && t.p[at - 1] == '/' && t.p[at - 2] == '<')
+		return next_element(s, i, ret);
 	if (at == 0 || (t.p[at - 1] != '<' && t.p[at - 1] != ':'))
 		return false;
 	sort = credentials_name_of(name);
@@ -79,6 +114,42 @@ bool credentials_beside_element(const struct credentials_scan *s, size_t i, stru
 	    !credentials_here(t, v.end, STR("</")))
 		return false;
 	return credentials_assign_judge(s, &v, sort, v.quoted ? FORM_QUOTED : FORM_LITERAL, ret);
+}
+
+/* ### Password, and the value alone on a line below, perhaps in backticks or a fence. */
+static bool under_heading(const struct credentials_scan *s, size_t i, struct credential *ret)
+{
+	enum { LOOK = 80 };
+	struct str t = s->text, name;
+	size_t end = i, limit = t.n - i > LOOK ? i + LOOK : t.n, stop;
+	struct credentials_value v;
+	enum credentials_name sort;
+
+	if (i > 0 && t.p[i - 1] != '\n')
+		return false;
+	while (end < limit && t.p[end] != '\n')
+		end++;
+	if (end >= limit || !credentials_read_name(t, end - (t.p[end - 1] == ':'), &name))
+		return false;
+	sort = credentials_name_of(name);
+	if (sort == NAME_NONE)
+		sort = credentials_assign_two_words(t, name);
+	if (sort == NAME_NONE || sort == NAME_VALUE || sort == NAME_AUTHORIZATION)
+		return false;
+	for (limit = t.n - end > LOOK ? end + LOOK : t.n; end < limit && credentials_is(t.p[end], CH_SPACE);)
+		end++;
+	if (credentials_here(t, end, STR("```")))
+		for (limit = t.n - end > LOOK ? end + LOOK : t.n; end < limit && t.p[end] != '\n';)
+			end++;
+	while (end < t.n && t.p[end] == '\n')
+		end++;
+	if (!credentials_read_value(t, end, &v))
+		return false;
+	stop = v.end + v.quoted;
+	while (is_blank(credentials_byte(t, stop)) || credentials_byte(t, stop) == '\r')
+		stop++;
+	return credentials_byte(t, stop) == '\n' &&
+	       credentials_assign_judge(s, &v, sort, sort == NAME_PASSWORD ? FORM_LITERAL : FORM_LOOSE, ret);
 }
 
 /* #define API_KEY "…" */
@@ -90,7 +161,7 @@ bool credentials_beside_define(const struct credentials_scan *s, size_t i, struc
 	enum credentials_name sort;
 
 	if (!credentials_here(t, i, STR("#define ")))
-		return false;
+		return under_heading(s, i, ret);
 	for (at = i + 8; at < t.n && is_blank(t.p[at]);)
 		at++;
 	end = credentials_run(t, at, CH_WORD);

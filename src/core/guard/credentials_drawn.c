@@ -2,8 +2,8 @@
  *
  * Both have brackets, quotes and operators. As with letters (credentials_value.c) it is a matter of how surprised a
  * reader of code is by each next byte: a bracket behind a name and a quote behind a bracket are what he expects, "]:X"
- * is not. Of the runs of bytes with signs in the sources of Go, Python and Node one in a hundred surprises as much as
- * what is drawn from all of ASCII; of these 98 in 100 do.
+ * is not. Of the runs of 16 bytes and more with signs in the sources of Python and Node nine in ten stay below the bar;
+ * of what is drawn from all of ASCII one in a hundred does.
  */
 #include "core/guard/credentials_internal.h"
 

@@ -100,6 +100,11 @@ struct credentials_scan {
 		uint32_t secret;	/* columns that name a secret, and of which sort */
 		uint8_t sort[CREDENTIALS_COLUMNS];
 	} columns;
+	struct {
+		size_t comma;	/* the last that a string follows */
+		size_t open;	/* of the call that it is in */
+		unsigned argument;	/* that begins behind it */
+	} call;
 };
 
 /* Each is called with the place of the byte that its name says, or that its comment says; true with *ret filled. */
@@ -137,6 +142,12 @@ bool credentials_block_base64(const struct credentials_scan *s, size_t i, struct
 bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_header(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* Does the word stand before i, on its line or on lines that a backslash joins to it? */
+bool credentials_place_line_has(struct str text, size_t i, const char *word);
+/* credentials_command.c: '-' of an option, '|' of a pipe, a byte inside a command whose argument is a password. */
+bool credentials_command_option(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_command_pipe(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_command_argument(const struct credentials_scan *s, size_t i, struct credential *ret);
 /* Has the line before the name at at words or nothing, and no code? Then a sign behind it gives it a value. */
 bool credentials_place_prose(struct str text, size_t at);
 bool credentials_place_sql(const struct credentials_scan *s, size_t i, struct credential *ret);
@@ -162,8 +173,20 @@ bool credentials_beside_element(const struct credentials_scan *s, size_t i, stru
 bool credentials_beside_define(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_beside_flag(const struct credentials_scan *s, size_t i, struct credential *ret);
 
-/* credentials_line.c: ':' of a Cookie header, of .pgpass and htpasswd; '|' of a table, by the header above. */
-bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* credentials_cookie.c: what begins at at; ':' or '=' behind "cookie"; ':' or ',' behind the name of a session; a byte
+ * of such a name in a file of cookies. */
+bool credentials_cookie_pairs(const struct credentials_scan *s, size_t at, struct credential *ret);
+bool credentials_cookie_header(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_cookie_member(const struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_cookie_file(const struct credentials_scan *s, size_t i, struct credential *ret);
+/* credentials_login.c: ',' before an argument, ':' of user:password@tcp(…). */
+bool credentials_login_argument(struct credentials_scan *s, size_t i, struct credential *ret);
+bool credentials_login_dsn(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_named.c: '=' or ':' behind a name that is a secret's there alone. */
+bool credentials_named(const struct credentials_scan *s, size_t i, struct credential *ret);
+
+/* credentials_line.c: ':' of .pgpass and htpasswd; '|' of a table, by the header above. */
 bool credentials_line_pgpass(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_line_htpasswd(const struct credentials_scan *s, size_t i, struct credential *ret);
 bool credentials_line_cell(struct credentials_scan *s, size_t i, struct credential *ret);
@@ -181,6 +204,8 @@ bool credentials_columns_next(struct credentials_scan *s, size_t before, struct 
 bool credentials_foreign_colon(const struct credentials_scan *s, size_t i, struct credential *ret);
 /* Does a word for password end at end, in letters that no name of a program has? */
 bool credentials_foreign_word(struct str text, size_t end);
+/* The same for keys and tokens, too, and with up to three words behind the name: пароль от базы. */
+enum credentials_name credentials_foreign_sort(struct str text, size_t end);
 
 /* --- Names and values ---------------------------------------------------------------------------- */
 

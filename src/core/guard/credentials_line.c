@@ -1,4 +1,4 @@
-/* Credentials known by the line that they stand in: headers with cookies, .pgpass, htpasswd, and the rows of a table
+/* Credentials known by the line that they stand in: .pgpass, htpasswd, and the rows of a table
  * whose header names a secret. */
 #include "core/guard/credentials_internal.h"
 
@@ -18,56 +18,6 @@ static size_t field_end(struct str text, size_t i, const char *ends, size_t most
 	while (i < limit && (unsigned char)text.p[i] > ' ' && !credentials_among(text.p[i], ends))
 		i++;
 	return i;
-}
-
-/* --- Cookies --- */
-
-enum { COOKIE_NAME_BYTES = 64, COOKIE_VALUE_BYTES = 4096, COOKIES_MAX = 32 };
-
-/* A session's value is drawn at random, or goes to and fro between letters and digits; a flag, a language or a date
- * does not. Where the name says that it is a session, any digits among letters do. */
-static bool is_session(struct str name, struct str value)
-{
-	static const char *const ends[] = {"sid", "sess", "session", "sessid", "sessionid", "session_id", "session-id",
-					   "auth", "token"};
-	size_t changes = 4;
-
-	if (value.n < 16 || credentials_value_is_placeholder(value))
-		return false;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (name.n >= strlen(ends[i]) &&
-		    credentials_here_nocase(name, name.n - strlen(ends[i]), str_of(ends[i])))
-			changes = 1;
-	return credentials_word_is_shuffled(value, changes) || credentials_value_is_random(value, 16);
-}
-
-/* Cookie: a=…; b=…, Set-Cookie: a=…; Path=/: from the first value that counts to the end of the last. */
-bool credentials_line_cookie(const struct credentials_scan *s, size_t i, struct credential *ret)
-{
-	struct str t = s->text;
-	size_t at = i + 1, first = 0, last = 0;
-
-	if (i < 6 || !credentials_here_nocase(t, i - 6, STR("cookie")))
-		return false;
-	for (int k = 0; k < COOKIES_MAX; k++) {
-		size_t name, end;
-
-		while (at < t.n && at < i + 3 + (size_t)k * COOKIE_VALUE_BYTES && credentials_among(t.p[at], " \t\"'"))
-			at++;
-		name = credentials_run(t.n - at > COOKIE_NAME_BYTES ? str_sub(t, 0, at + COOKIE_NAME_BYTES) : t, at,
-				       CH_NAME | CH_DOT);
-		if (name == at || credentials_byte(t, name) != '=')
-			break;
-		end = field_end(t, name + 1, ";\"'\\,", COOKIE_VALUE_BYTES);
-		if (is_session(str_sub(t, at, name), str_sub(t, name + 1, end))) {
-			first = first ? first : name + 1;
-			last = end;
-		}
-		if (credentials_byte(t, end) != ';')
-			break;
-		at = end + 1;
-	}
-	return first && hit(s, first, last, "cookie", ret);
 }
 
 /* --- Files of passwords --- */

@@ -75,7 +75,7 @@ static void cut(struct str name, struct words *w)
 /* Words that tell one secret from another of the same sort. */
 static const char *const QUALIFIERS[] = {
 	"prod", "production", "staging", "stage", "dev", "development", "test", "testing", "live", "old", "new",
-	"current", "default", "primary", "secondary", "value", "string", "text", "plain", "plaintext", "base64",
+	"current", "default", "base", "primary", "secondary", "value", "string", "text", "plain", "plaintext", "base64",
 	"b64", "hex", "backup", "main", "local", "a", "b", NULL,
 };
 
@@ -87,12 +87,12 @@ static const char *const KEY_OF[] = {
 	"rsa", "integration", "ingest", "write", "openai", "anthropic", "claude", "stripe", "google", "gcp", "aws",
 	"azure", "sendgrid", "twilio", "mailgun", "mailchimp", "github", "gitlab", "datadog", "sentry", "algolia",
 	"maps", "firebase", "supabase", "groq", "mistral", "cohere", "gemini", "huggingface", "hf", "pinecone",
-	"openrouter", "deepseek", "wireguard", NULL,
+	"openrouter", "deepseek", "wireguard", "preshared", NULL,
 };
 
 static const char *const KEY_WORDS[] = {
 	"secretkey", "accesskey", "privatekey", "authkey", "signingkey", "encryptionkey", "accountkey",
-	"sharedkey", "masterkey", "servicekey", "storagekey", "appkey", "clientkey", NULL,
+	"sharedkey", "presharedkey", "masterkey", "servicekey", "storagekey", "appkey", "clientkey", NULL,
 };
 
 /* Before "token": it marks a place in a list or a sort of symbol, and opens nothing. */
@@ -143,7 +143,8 @@ static bool follows_word(const struct words *w, size_t last)
  * credentials_foreign.c. */
 static const char *const FOREIGN_PASSWORDS[] = {
 	"kennwort", "contrasena", "senha", "motdepasse", "mdp", "wachtwoord", "passord", "losenord", "salasana",
-	"adgangskode", "kodeord", "heslo", "haslo", "parola", "sifre", "jelszo", "lozinka", "geslo", "parool", NULL,
+	"adgangskode", "kodeord", "heslo", "haslo", "parola", "sifre", "jelszo", "lozinka", "geslo", "parool",
+	"clave", "contrasenya", "zugangscode", "kodeord", "sandi", NULL,
 };
 
 #define LETTER(c) (UINT32_C(1) << ((c) & 31))
@@ -161,6 +162,10 @@ static bool may_be_secret(struct str name)
 		LETTER('a') | LETTER('u') | LETTER('t') | LETTER('h'),
 		LETTER('v') | LETTER('a') | LETTER('l'),
 		LETTER('p') | LETTER('a') | LETTER('t'),
+		LETTER('p') | LETTER('s') | LETTER('k'),
+		LETTER('c') | LETTER('l') | LETTER('a') | LETTER('v') | LETTER('e'),
+		LETTER('z') | LETTER('u') | LETTER('g') | LETTER('a') | LETTER('n'),
+		LETTER('s') | LETTER('a') | LETTER('n') | LETTER('d') | LETTER('i'),
 		/* FOREIGN_PASSWORDS: those that have none of the sets above. */
 		LETTER('s') | LETTER('e') | LETTER('n') | LETTER('h') | LETTER('a'),
 		LETTER('c') | LETTER('o') | LETTER('n') | LETTER('t') | LETTER('r') | LETTER('a') | LETTER('s'),
@@ -191,9 +196,10 @@ static bool may_be_secret(struct str name)
 static enum credentials_name name_of_word(const struct words *w, size_t last)
 {
 	static const char *const pat_of[] = {
-		"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "access", NULL,
+		"github", "gitlab", "gh", "gl", "git", "azure", "devops", "ado", "ext", "access", NULL,
 	};
-	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort", NULL};
+	static const char *const passwords[] = {"password", "passwd", "passphrase", "passcode", "passwort",
+						"storepass", "keypass", "requirepass", NULL};
 	static const char *const secrets[] = {"secret", "credential", "credentials", "creds", NULL};
 	struct str word = w->word[last];
 
@@ -219,6 +225,8 @@ static enum credentials_name name_of_word(const struct words *w, size_t last)
 		if (str_has_suffix(word, STR("token")))
 			return name_of_token(w, last);
 		return str_is(word, "authorization") ? NAME_AUTHORIZATION : NAME_NONE;
+	case 'k':
+		return str_is(word, "psk") ? NAME_PASSWORD : NAME_NONE;
 	case 'h':
 		return str_is(word, "auth") && w->count == 1 ? NAME_TOKEN : NAME_NONE;
 	default:
@@ -228,14 +236,14 @@ static enum credentials_name name_of_word(const struct words *w, size_t last)
 
 enum credentials_name credentials_name_of(struct str name)
 {
-	static const char *const values[] = {"value", "val", "defaultvalue", NULL};
+	static const char *const values[] = {"value", "val", "defaultvalue", "parametervalue", NULL};
 	struct words w;
 	size_t last = 0;
 
 	if (!may_be_secret(name))
 		return NAME_NONE;
 	cut(name, &w);
-	if (w.count == 1 && in(w.word[0], values))
+	if (w.count > 0 && in(w.word[0], values) && (w.count == 1 || str_is(w.word[1], "parameter")))
 		return NAME_VALUE;
 	while (last + 1 < w.count && (credentials_is(w.word[last].p[0], CH_DIGIT) || in(w.word[last], QUALIFIERS)))
 		last++;
@@ -245,7 +253,8 @@ enum credentials_name credentials_name_of(struct str name)
 bool credentials_name_names(struct str name)
 {
 	static const char *const names[] = {
-		"name", "key", "id", "variable", "var", "field", "header", "parametername", NULL,
+		"name", "key", "id", "variable", "var", "field", "header", "parametername", "label", "type",
+		"purpose", NULL,
 	};
 	struct words w;
 

@@ -44,25 +44,48 @@ static bool webhook(const struct credentials_scan *s, size_t host, struct creden
 {
 	static const struct {
 		struct str start;
+		size_t least;
 		const char *kind;
-	} hooks[] = {{{"hooks.slack.com/services/", 25}, "slack_webhook"},
-		     {{"hooks.slack.com/workflows/", 26}, "slack_webhook"},
-		     {{"hooks.slack.com/triggers/", 25}, "slack_webhook"},
-		     {{"discord.com/api/webhooks/", 25}, "discord_webhook"},
-		     {{"discordapp.com/api/webhooks/", 28}, "discord_webhook"}};
+	} hooks[] = {{{"hooks.slack.com/services/", 25}, 24, "slack_webhook"},
+		     {{"hooks.slack.com/workflows/", 26}, 24, "slack_webhook"},
+		     {{"hooks.slack.com/triggers/", 25}, 24, "slack_webhook"},
+		     {{"discord.com/api/webhooks/", 25}, 24, "discord_webhook"},
+		     {{"discordapp.com/api/webhooks/", 28}, 24, "discord_webhook"},
+		     {{"hooks.zapier.com/hooks/catch/", 29}, 12, "zapier_webhook"},
+		     {{".webhook.office.com/webhookb2/", 30}, 24, "teams_webhook"}};
 
 	for (size_t i = 0; i < sizeof(hooks) / sizeof(hooks[0]); i++) {
-		size_t at = host + hooks[i].start.n, end;
+		size_t at = host, end;
 
-		if (!credentials_here(s->text, host, hooks[i].start))
+		/* Behind the name of a tenant. */
+		if (hooks[i].start.p[0] == '.')
+			at = credentials_run(s->text.n - at > 64 ? str_sub(s->text, 0, at + 64) : s->text, at, CH_NAME);
+		if (!credentials_here(s->text, at, hooks[i].start))
 			continue;
-		end = credentials_run(s->text, at, CH_NAME | CH_BASE64);
-		if (end - at < 24 || credentials_value_is_placeholder(str_sub(s->text, at, end)) ||
-		    !credentials_value_is_random(str_sub(s->text, at, end), 24))
+		at += hooks[i].start.n;
+		end = at;
+		while (end < s->text.n && end < at + 400 && (credentials_is(s->text.p[end], CH_NAME | CH_BASE64) ||
+							      s->text.p[end] == '@'))
+			end++;
+		if (end - at < hooks[i].least || credentials_value_is_placeholder(str_sub(s->text, at, end)) ||
+		    (hooks[i].least > 12 && !credentials_value_is_random(str_sub(s->text, at, end), 24)))
 			return false;
 		return hit(s, at, end, hooks[i].kind, ret);
 	}
 	return false;
+}
+
+/* https://TOKEN@github.com/…; Sentry's are public. */
+static bool token_user(const struct credentials_scan *s, size_t start, size_t at_sign, struct credential *ret)
+{
+	enum { LEAST = 20 };
+	struct str t = s->text, user = str_sub(t, start, at_sign);
+	struct str host = str_sub(t, at_sign, t.n - at_sign > 80 ? at_sign + 80 : t.n);
+
+	if (start >= s->from && credentials_token_at(s, start, ret))
+		return true;
+	return user.n >= LEAST && credentials_value_is_random(user, LEAST) &&
+	       memmem(host.p, host.n, "sentry", 6) == NULL && hit(s, start, at_sign, "url_password", ret);
 }
 
 bool credentials_place_url(const struct credentials_scan *s, size_t i, struct credential *ret)
@@ -81,6 +104,8 @@ bool credentials_place_url(const struct credentials_scan *s, size_t i, struct cr
 		else if (t.p[end] == '@')
 			at_sign = end;
 	}
+	if (at_sign && (colon == 0 || at_sign < colon))
+		return token_user(s, start, at_sign, ret);
 	if (colon == 0 || at_sign < colon)
 		return webhook(s, start, ret);
 	user = str_sub(t, start, colon);
@@ -151,8 +176,7 @@ bool credentials_place_header(const struct credentials_scan *s, size_t i, struct
 
 /* --- Command lines ------------------------------------------------------------------------------- */
 
-/* Does the word stand before i, on its line or on lines that a backslash joins to it? */
-static bool line_has(struct str text, size_t i, const char *word)
+bool credentials_place_line_has(struct str text, size_t i, const char *word)
 {
 	size_t start = credentials_read_line(text, i), low = i > 512 ? i - 512 : 0;
 
@@ -174,6 +198,10 @@ static bool curl_user(const struct credentials_scan *s, size_t i, struct credent
 	if (colon >= v.end && credentials_byte(t, v.end) != ':')
 		return false;
 	user = str_sub(t, v.at, colon);
+	/* KEY: with no password */
+	if (user.n >= 20 && colon + 1 >= v.end && credentials_is(credentials_byte(t, colon + 1), CH_SPACE) &&
+	    credentials_value_is_random(user, 20))
+		return hit(s, v.at, colon, "basic_auth", ret);
 	if (colon + 1 >= v.end) {
 		if (!credentials_read_value(t, colon + 1, &quoted) || !quoted.quoted)
 			return false;
@@ -186,25 +214,35 @@ static bool curl_user(const struct credentials_scan *s, size_t i, struct credent
 	return hit(s, colon + 1, v.end, "basic_auth", ret);
 }
 
-/* curl -u user:password, mysql -ppassword, sshpass -p password */
+/* The end of curl's option for a user, alone or behind others: -u, -sSu, --user; 0: it is none. */
+static size_t user_option(struct str text, size_t i)
+{
+	size_t end = i + 1;
+
+	if (credentials_here(text, i, STR("--user ")) || credentials_here(text, i, STR("--user=")))
+		return i + 7;
+	while (end < text.n && end < i + 8 && credentials_is(text.p[end], CH_LETTER) && text.p[end] != 'u')
+		end++;
+	if (credentials_byte(text, end) != 'u')
+		return 0;
+	end++;
+	/* -uuser:password; other options go on with letters. */
+	return credentials_is(credentials_byte(text, end), CH_SPACE) ||
+			       credentials_byte(text, credentials_run(text, end, CH_NAME | CH_DOT)) == ':'
+		       ? end : 0;
+}
+
+/* curl -u user:password, -sSu user:password, -uuser:password */
 bool credentials_place_command(const struct credentials_scan *s, size_t i, struct credential *ret)
 {
-	struct str t = s->text;
-	struct credentials_value v;
-	char flag = credentials_byte(t, i + 1);
-	const char *kind;
+	size_t end;
 
-	if (i == 0 || t.p[i - 1] != ' ')
+	if (i == 0 || s->text.p[i - 1] != ' ')
 		return false;
-	if (credentials_here(t, i, STR("-u ")) || credentials_here(t, i, STR("--user ")))
-		return line_has(t, i, "curl") && curl_user(s, i + (flag == 'u' ? 3 : 7), ret);
-	if (flag != 'p' ||
-	    !((line_has(t, i, "mysql") && credentials_byte(t, i + 2) != ' ') || line_has(t, i, "sshpass")))
-		return false;
-	if (!credentials_read_value(t, i + 2, &v) || v.code || v.at < s->from ||
-	    !credentials_read_secret(t, &v, NAME_PASSWORD, v.quoted ? FORM_QUOTED : FORM_LITERAL, &kind))
-		return false;
-	return hit(s, v.at, v.end, kind, ret);
+	end = user_option(s->text, i);
+	if (end && credentials_place_line_has(s->text, i, "curl") && curl_user(s, end, ret))
+		return true;
+	return credentials_command_option(s, i, ret);
 }
 
 /* --- SQL ------------------------------------------------------------------------------------------- */

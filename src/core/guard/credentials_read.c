@@ -22,13 +22,13 @@ static bool is_quote(char c)
 	return c == '"' || c == '\'' || c == '`';
 }
 
-/* b"…", rb'…', f"…", L"…", @"…", $"…": where the quote stands, with the backslashes before it;
+/* b"…", N'…', rb'…', f"…", L"…", @"…", $"…": where the quote stands, with the backslashes before it;
  * text.n where there is none. */
 static size_t quote_at(struct str text, size_t i, size_t *ret_escapes)
 {
 	size_t at = i, escapes = 0;
 
-	while (at < text.n && at < i + 2 && credentials_among(text.p[at], "bBrRfFuUL@$"))
+	while (at < text.n && at < i + 2 && credentials_among(text.p[at], "bBrRfFuULN@$"))
 		at++;
 	while (at < text.n && text.p[at] == '\\' && escapes < ESCAPES) {
 		at++;

@@ -261,16 +261,37 @@ static bool read_key_beside(const struct credentials_scan *s, const struct said 
 	struct str value;
 	const char *kind;
 
-	if ((said->sort != NAME_AWS_SECRET && said->sort != NAME_TOKEN) || said->name_at == 0 ||
+	enum credentials_name sort = said->sort;
+
+	/* The secret that belongs to an access key before it. */
+	if (sort == NAME_SECRET && s->from && said->name_at - s->from < 80)
+		sort = NAME_AWS_SECRET;
+	if ((sort != NAME_AWS_SECRET && sort != NAME_TOKEN && sort != NAME_API_KEY && sort != NAME_SECRET) ||
+	    (said->name_at == 0 && sort == NAME_TOKEN) ||
 	    !credentials_read_value(s->text, at, &v) || v.code || v.end - v.at < LEAST ||
 	    !(v.quoted || credentials_said_ends(s->text, v.end, 0)))
 		return false;
 	if (credentials_token_at(s, v.at, ret))
 		return true;
 	value = str_sub(s->text, v.at, v.end);
-	return (said->sort == NAME_AWS_SECRET || credentials_word_is_shuffled(value, 4)) &&
-	       credentials_value_is_secret(value, said->sort, FORM_BARE, &kind) &&
+	return (sort == NAME_AWS_SECRET || value.n >= 32 || credentials_word_is_shuffled(value, 4)) &&
+	       credentials_value_is_secret(value, sort, FORM_BARE, &kind) &&
 	       credentials_said_hit(s, v.at, v.end, kind, ret);
+}
+
+/* What is the password? …, or behind "A: " or a name and a colon on the next line. */
+static bool read_reply(const struct credentials_scan *s, struct said said, size_t at, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t label;
+
+	at = skip_space(t, at);
+	label = credentials_run(t.n - at > 24 ? str_sub(t, 0, at + 24) : t, at, CH_NAME);
+	if (label > at && credentials_here(t, label, STR(": ")))
+		at = label + 2;
+	if (credentials_here_nocase(t, at, STR("it's ")) || credentials_here_nocase(t, at, STR("it is ")))
+		at += t.p[at + 2] == ' ' ? 6 : 5;
+	return said.sort == NAME_PASSWORD && !said.is_pass && credentials_said_judge(s, &said, at, ret);
 }
 
 /* Without a link: password "…", with the password …, password (…). */
@@ -278,6 +299,8 @@ static bool read_beside(const struct credentials_scan *s, const struct said *sai
 {
 	struct str t = s->text;
 
+	if (credentials_byte(t, at) == '?')
+		return read_reply(s, *said, at + 1, ret);
 	if (credentials_byte(t, at) != ' ')
 		return false;
 	if (said->sort != NAME_PASSWORD)
@@ -285,6 +308,10 @@ static bool read_beside(const struct credentials_scan *s, const struct said *sai
 	if (read_netrc(s, said, at, ret))
 		return true;
 	at++;
+	/* Cisco: written in plain text. */
+	at += credentials_here(t, at, STR("0 ")) ? 2 : 0;
+	if (credentials_byte(t, at) == '(' && credentials_said_pair(s, at + 1, ret))
+		return true;
 	at += credentials_byte(t, at) == '(';
 	if (!said->is_pair)
 		return credentials_said_judge(s, said, at, ret);
@@ -314,7 +341,7 @@ static struct str word_before(const struct credentials_scan *s, size_t end)
 /* "… is the root password", "use … as the password": the name ends its part of the sentence. */
 static bool read_after(const struct credentials_scan *s, const struct said *said, struct credential *ret)
 {
-	static const char *const links[] = {"is", "was", "as", "becomes", "became", NULL};
+	static const char *const links[] = {"is", "was", "as", "for", "becomes", "became", NULL};
 	struct str t = s->text, word;
 	size_t next = skip_space(t, said->name_end), end = said->name_at, start;
 

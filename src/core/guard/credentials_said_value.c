@@ -70,6 +70,19 @@ static bool is_key(struct str v, enum credentials_word how)
 	       (how == WORD_ASSIGNED ? credentials_word_is_shuffled(v, 4) : credentials_word_is_password(v, how));
 }
 
+/* Credentials: admin … */
+static bool named_pair(const struct credentials_scan *s, const struct said *said, size_t at, struct credential *ret)
+{
+	struct str t = s->text;
+	size_t end = credentials_run(t.n - at > 32 ? str_sub(t, 0, at + 32) : t, at, CH_NAME | CH_DOT);
+	struct credentials_value v;
+
+	return said->sign == ':' && end > at && credentials_byte(t, end) == ' ' && read_value(t, end + 1, &v) &&
+	       credentials_said_ends(t, v.end + v.quoted, 0) &&
+	       credentials_word_is_password(str_sub(t, v.at, v.end), WORD_ASSIGNED) &&
+	       credentials_said_hit(s, v.at, v.end, "password", ret);
+}
+
 bool credentials_said_judge(const struct credentials_scan *s, const struct said *said, size_t at,
 			    struct credential *ret)
 {
@@ -78,7 +91,7 @@ bool credentials_said_judge(const struct credentials_scan *s, const struct said 
 	enum credentials_word how = said->sign ? WORD_ASSIGNED : WORD_SAID;
 	const char *kind;
 
-	if (said->is_pair && said->linked && credentials_said_pair(s, at, ret))
+	if (said->is_pair && said->linked && (credentials_said_pair(s, at, ret) || named_pair(s, said, at, ret)))
 		return true;
 	if (!read_value(t, at, &v) || v.at < s->from || t.p[v.at] == '\\')
 		return false;

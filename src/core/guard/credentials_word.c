@@ -12,12 +12,13 @@ static const char *const NUMBERED[] = {
 	"aes", "appendix", "argon", "arm", "base", "bcrypt", "blake", "blowfish", "bug", "case", "cert", "chapter",
 	"char", "cipher", "class", "column", "cp", "crc", "crypt", "curve", "cve", "debian", "des", "ecdsa", "ed",
 	"elf", "example", "figure", "fips", "float", "hmac", "html", "http", "https", "id", "idp", "imap", "int",
-	"ip", "ipv", "iso", "issue", "java", "jsr", "k", "kdf", "latin", "ldap", "level", "line", "linux", "log",
+	"ip", "ipv", "iso", "issue", "item", "java", "jsr", "k", "kdf", "latin", "ldap", "level", "line", "linux",
+	"log",
 	"mac", "md", "mode", "mozilla", "mysql", "netbios", "node", "ntlm", "ntlmv", "oauth", "office", "openid",
-	"option", "page", "part", "pbes", "pbkdf", "perl", "phase", "php", "pkcs", "point", "postgres", "pop",
+	"option", "page", "part", "pbes", "pbkdf", "perl", "phase", "php", "pkcs", "point", "postgres", "pop", "pr",
 	"python", "rc", "rfc", "ripemd", "rot", "rsa", "saml", "scram", "scrypt", "section", "series", "sha",
 	"smb", "smbv", "snmp", "snmpv", "socks", "sqlite", "srp", "ssha", "ssh", "sshv", "ssl", "step", "system",
-	"table", "tls", "tlsv", "tpm", "type", "ucs", "uint", "usb", "utf", "uuid", "uuidv", "varchar", "vec",
+	"table", "ticket", "tls", "tlsv", "tpm", "type", "ucs", "uint", "usb", "utf", "uuid", "uuidv", "varchar", "vec",
 	"vector", "version", "web", "win", "windows", "wpa", "x",
 };
 
@@ -146,17 +147,29 @@ static bool has_odd_piece(struct str v, enum credentials_word how)
 	return pieces >= 4 && numbers == 1 && mixed == 0 && count_of(v, CH_UNDER) == 0;
 }
 
+/* Bug#108071, Issue#7, mysql#12 */
+static bool is_number_of(struct str v, size_t i)
+{
+	size_t digits = v.n - i - 1;
+
+	return v.p[i] == '#' && digits > 0 && credentials_run(v, i + 1, CH_DIGIT) == v.n &&
+	       (digits > 2 || credentials_run(v, 0, CH_LOWER) == i ||
+		is_one_of(str_sub(v, 0, i), NUMBERED, COUNT(NUMBERED)));
+}
+
 /* Signs such as people put into passwords, between other bytes. '@' alone may be of an address. */
 static bool has_odd_sign(struct str v, size_t letters, size_t digits)
 {
-	size_t signs = 0, at = 0;
+	size_t signs = 0, at = 0, mixed = 0;
 
 	for (size_t i = 1; i < v.n; i++) {
-		/* Bug#108071 */
-		signs += credentials_among(v.p[i], "!#$%^&") &&
-			 !(v.p[i] == '#' && i + 1 < v.n && credentials_run(v, i + 1, CH_DIGIT) == v.n);
+		signs += credentials_among(v.p[i], "!#$%^&") && !is_number_of(v, i);
 		at += v.p[i] == '@';
+		/* Secure+1: small letters alone are a variable. */
+		mixed += credentials_among(v.p[i], "*+?~") && i + 1 < v.n && credentials_run(v, 0, CH_ALNUM) == i &&
+			 count_of(v, CH_UPPER) && count_of(v, CH_LOWER) && i >= 4;
 	}
+	signs += mixed == 1 && credentials_is(v.p[v.n - 1], CH_DIGIT);
 	if (digits)
 		return signs > 0 || (at == 1 && str_find(v, '.') == v.n);
 	signs -= credentials_among(v.p[v.n - 1], "!");
