@@ -150,6 +150,8 @@ static void expressions_and_sentences_are_no_passwords(void **state)
 		"password: обязательное поле",
 		"パスワード：8文字以上で入力",
 		"PASS: gdb.cp/infcall-nodebug-c++-d0.exp", "PASSWORD=<your-password-1>", "password=args[0]->value2",
+		/* It has no kind, and was read through. */
+		"value: str = \"iLtpF0LmcZ&0\"", "value: x2 = 'Kq8ZtR2vLxW0nKb7'", "val: T = `q8Zr3Lw0Tx5Vb7Nk2Md9`",
 		"password, 12 characters, a sign\nname, 8 letters, none\n",
 	};
 

@@ -438,6 +438,9 @@ bool credentials_value_is_secret(struct str value, enum credentials_name name, e
 		*ret_kind = KINDS[name];
 		return true;
 	}
+	/* "value: str = …": a name that says whose it is elsewhere, and here nowhere. */
+	if (name == NAME_NONE || name == NAME_VALUE)
+		return false;
 	if (v.n < 6 || s.spaces || (s.code > v.n / 4 + 1 && !drawn))
 		return false;
 	/* The two forms that cloud providers give their secret keys; the documented examples are among them. */
