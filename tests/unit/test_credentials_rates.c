@@ -394,8 +394,8 @@ static void ordinary_text_is_scanned_fast(void **state)
 	print_message("ordinary text: %.0f MB/s\n", rate);
 	free(hits);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* 115 to 180 on a machine of 2023, by what else it does: an envelope of 8 MB takes less than a tenth of a second.
-	 * The rest is for slower ones. */
+	/* 115 to 180 on a machine of 2023, by what else it does: an envelope of 8 MB takes less than a tenth of a
+	 * second. The rest is for slower ones. */
 	if (text.n > 1000 * 1000)
 		assert_true(rate > 50);
 #endif
