@@ -366,7 +366,7 @@ enum problem_code quota_may_wait(struct op *op, struct store_conn *c)
 enum problem_code quota_may_name(struct op *op, struct store_conn *c, struct str agent)
 {
 	struct quota *q = op->engine->quota;
-	struct quota_state s;
+	struct quota_state s = {0};
 	int64_t id, until_ms;
 	enum store_status status = limits_of(q, c, op->space, op->arena, s.limit);
 
