@@ -77,10 +77,12 @@ static const struct json *member(const struct json *body, const char *name)
 	return value && value->type != JSON_NULL ? value : NULL;
 }
 
+/* Nothing that was read of a result before is kept, or looked at. */
 static void nack(struct delivery_answer *a, struct str reason)
 {
 	a->verb = VERB_NACK;
 	a->text = reason;
+	a->result = (struct result_row){.input_tokens = -1};
 }
 
 /* {"reject":"why"}. False where the body does not say so. */
