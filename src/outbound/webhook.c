@@ -7,6 +7,7 @@
 #include "core/delivery/handoff_id.h"
 #include "core/envelope/result.h"
 #include "engine/engine.h"
+#include "outbound/webhook_guard.h"
 #include "outbound/webhook_post.h"
 #include "outbound/webhook_url.h"
 
@@ -137,6 +138,7 @@ static void posted(void *ctx, const struct post_outcome *outcome)
 
 	list_remove(&p->link);
 	webhook_post_answer(outcome, p->lease, &p->arena, &p->answer, &remember);
+	webhook_guard(p->w->follower.of->reader, p->target->space, p->num, &p->arena, &p->answer, &remember);
 	p->why = outcome->failure ? arena_str(&p->arena, str_of(outcome->failure)) :
 		 p->answer.verb == VERB_REJECT ? STR("its answer says so") : STR("its answer cannot be taken");
 	/* Where the envelope cannot be read now, the result stays with its handoff. */

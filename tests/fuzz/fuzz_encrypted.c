@@ -10,7 +10,7 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-enum { CHUNK = 65536, PATH_SIZE = 160, FILE_MAX = 1 << 20, LARGE = 0xe0 };
+enum { CHUNK = 65536, TAG_BYTES = 16, HEAD_BYTES = 8 + 1 + 2 + 32, PATH_SIZE = 160, FILE_MAX = 1 << 20, LARGE = 0xe0 };
 
 /* Made for this: they open nothing else. */
 static const char private_key[] =
@@ -118,6 +118,9 @@ static void change(struct buf *sealed, uint32_t at, uint8_t choice)
 		break;
 	case 1:
 		sealed->len = (size_t)(byte - sealed->data);
+		/* Where a chunk ends, the rest is well in itself. */
+		if ((choice & 4) && sealed->len > HEAD_BYTES)
+			sealed->len -= (sealed->len - HEAD_BYTES) % (CHUNK + TAG_BYTES);
 		break;
 	case 2:
 		buf_append(sealed, "0123", 1 + (choice >> 2 & 3));

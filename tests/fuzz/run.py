@@ -26,7 +26,7 @@ JSON_DICTIONARY = ROOT / "sdk" / "c" / "tests" / "answer.dict"
 # Those with a whole server in their process: its threads hold memory until the end, and what it keeps grows.
 SERVERS = {"http", "api", "mcp"}
 SHARED_SEEDS = {"answer": ROOT / "sdk" / "c" / "tests" / "seeds", "json": ROOT / "sdk" / "c" / "tests" / "seeds"}
-WITH_JSON = {"answer", "json", "envelope", "rules", "api", "mcp", "stream", "setup"}
+WITH_JSON = {"answer", "json", "envelope", "rules", "api", "mcp", "stream", "setup", "webhook"}
 
 
 def environment() -> dict[str, str]:

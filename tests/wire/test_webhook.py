@@ -278,6 +278,32 @@ def test_an_answer_of_64_kib_is_read(desk, hook):
     assert answered(desk, hook, body={"result": text})["result"] == text
 
 
+CREDENTIAL = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def test_the_guard_blanks_credentials_in_an_answer(desk, hook):
+    seen = answered(desk, hook, body={"result": {"token": CREDENTIAL}, "gaps": [f"not {CREDENTIAL}"]})
+    assert CREDENTIAL in str(seen["result"]), "the guard is off"
+    desk.ok("PUT", "/v1/space", {"guard": "redact"})
+    seen = answered(desk, hook, body={"result": {"token": CREDENTIAL, "n": 1}, "gaps": [f"not {CREDENTIAL}"]})
+    assert seen["state"] == "completed" and seen["result"]["n"] == 1 and CREDENTIAL not in str(seen), seen
+    assert "[redacted" in seen["result"]["token"] and seen["gaps"][0].startswith("not [redacted")
+    memory = desk.get(seen["result_memory"])["content"]
+    assert "[redacted" in memory and CREDENTIAL not in memory
+    seen = answered(desk, hook, body={"reject": f"what is {CREDENTIAL}"})
+    assert seen["state"] == "parked" and seen["reason"].startswith("what is [redacted") and CREDENTIAL not in str(seen)
+
+
+def test_where_the_guard_refuses_an_answer_with_credentials_is_a_failed_attempt(desk, hook):
+    set_hook(desk, hook, max_attempts=1)
+    for body in ({"result": {"token": CREDENTIAL}}, {"gaps": [CREDENTIAL]}):
+        handoff = desk.deliver(desk.pack(constraints={"credentials": "refuse"}), 202).json
+        hook.next().answer(body=body)
+        seen = wait_for_state(desk, handoff, "parked")
+        assert seen["reason"].startswith("the answer holds what looks like a credential (")
+        assert next(iter(body)) in seen["reason"] and CREDENTIAL not in str(seen) and "result" not in seen
+
+
 def test_a_failed_attempt_is_posted_again_under_a_new_lease(desk, hook):
     set_hook(desk, hook, max_attempts=2)
     handoff = desk.send()
