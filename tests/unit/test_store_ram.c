@@ -85,7 +85,8 @@ static void an_address_of_no_engine_is_refused_by_name(void **state)
 	(void)state;
 	buf_init(&error, 4096);
 	assert_null(store_open("mysql://host/db", STORE_WRITE, &error));
-	assert_non_null(strstr(buf_str(&error).p, "mysql://host/db"));
+	assert_non_null(strstr(buf_str(&error).p, "postgres://"));
+	assert_null(strstr(buf_str(&error).p, "host"));		/* there may be a password beside it */
 	assert_false(store_is_missing("mysql://host/db"));
 	assert_int_not_equal(access("mysql:", F_OK), 0);
 	buf_release(&error);
