@@ -622,7 +622,7 @@ static void handoffs_and_events_are_written_as_clients_know_them(void **state)
 		.due_ms = 9, .changed_at_ms = 4, .fallbacks = STR("[\"z\"]"), .queue_timeout_ms = 60000,
 		.queue_until_ms = 99, .is_redriven = true,
 	};
-	struct event_row e = {.id = 7, .at_ms = 8, .kind = 1, .handoff = 1, .envelope = 2, .attempt = 1,
+	struct event_row e = {.number = 7, .at_ms = 8, .kind = 1, .handoff = 1, .envelope = 2, .attempt = 1,
 			      .actor = STR("x")};
 	struct test *t = *state;
 
