@@ -227,11 +227,11 @@ def test_a_long_history_does_not_delay_the_start(start, tmp_path):
     now = int(time.time() * 1000)
     database = open_database(data / "spine.db")
     insert = ("INSERT INTO event (id, space, at, kind, handoff, envelope, memory, attempt, value_1, value_2, agent, number) "
-              "VALUES (?1, 1, ?2, 4, 0, 0, 0, 1, 12, 0, 'worker', ?1)")
+              "VALUES (?, 1, ?, 4, 0, 0, 0, 1, 12, 0, 'worker', ?)")
     # Instead of what is there: one event every two seconds, for two days.
     with unprotected(database, "event"):
         database.execute("DELETE FROM event")
-    rows = [(number + 1, now - (86400 - number) * 2000) for number in range(86400)]
+    rows = [(number + 1, now - (86400 - number) * 2000, number + 1) for number in range(86400)]
     database.executemany(insert, rows)
     database.commit()
     database.close()
@@ -239,7 +239,7 @@ def test_a_long_history_does_not_delay_the_start(start, tmp_path):
     assert desk.ok("GET", "/readyz")["status"] == "ready"
     desk.send()
     assert desk.state("ho-2") == "queued"
-    in_window = sum(at >= (int(time.time() * 1000) // 900000 + 1) * 900000 - 86400000 for _, at in rows)
+    in_window = sum(at >= (int(time.time() * 1000) // 900000 + 1) * 900000 - 86400000 for _, at, _ in rows)
     wait_until(lambda: stats(desk, "?window=24h")["overall"]["handoffs"] == 1, "the history is read")
     assert abs(stats(desk, "?window=24h")["overall"]["acked"] - in_window) <= 450  # a step may have ended meanwhile
     assert stats(desk, "?window=24h")["overall"]["latency_ms"]["p99"] == 12
