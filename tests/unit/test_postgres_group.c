@@ -334,17 +334,19 @@ static void who_looks_for_a_marker_holds_nobody_up(void **state)
 	struct writers all;
 	struct writer *open = &all.all[0], *other = &all.all[1];
 	char sql[160];
+	int socket;
 
 	open_writers(&all, *state);
 	must(begin(open, "together"));
 	must(begin(other, "together"));
+	socket = PQsocket(postgres_of(open->c)->session->db);
 	snprintf(sql, sizeof(sql), "ALTER DATABASE %s ALLOW_CONNECTIONS false", all.f->name);
 	run_sql(all.f->admin, sql);
 	run_sql(all.f->sql, "BEGIN; SELECT FROM spine.shard WHERE shard = 0 FOR UPDATE");
 	assert_int_equal(pthread_create(&open->thread, NULL, commit, open), 0);
 	while (lock_waits(&all) < 1)
 		sched_yield();
-	assert_int_equal(shutdown(PQsocket(postgres_of(open->c)->session->db), SHUT_RD), 0);
+	assert_int_equal(shutdown(socket, SHUT_RD), 0);
 	run_sql(all.f->sql, "COMMIT");
 	must(store_commit(other->c));
 	snprintf(sql, sizeof(sql), "ALTER DATABASE %s ALLOW_CONNECTIONS true", all.f->name);

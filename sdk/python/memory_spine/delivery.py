@@ -230,7 +230,7 @@ class Delivery:
             state=raw["state"],
             from_agent=raw.get("from"),
             to_agent=raw.get("to", ""),
-            target=raw.get("target") or raw.get("to", ""),
+            target=raw.get("target", raw.get("to", "")),
             channel=raw.get("channel"),
             priority=raw.get("priority", 0),
             attempt=raw.get("attempt", 0),

@@ -493,8 +493,10 @@ void http_api_on_thread_start(void *ctx, int thread)
 {
 	const struct front *front = ctx;
 
-	if (api_reader(front->own, thread) == NULL)
+	if (api_reader(front->own, thread) == NULL) {
+		log_write(front->own->log, LOG_ERROR, "a thread that serves connections has no store; stopping");
 		abort();
+	}
 	if (front->cluster)
 		cluster_front_thread_start(front->cluster, thread);
 }

@@ -79,7 +79,9 @@ static enum store_status open_tally(struct store_conn *c, int64_t space)
 	enum store_status status = STORE_OK;
 	uint64_t next;
 
-	assert(!sqlite3_get_autocommit(sqlite_of(c)->db));
+	/* After some errors (no memory) SQLite has rolled back by itself, and who was told may have gone on. */
+	if (sqlite3_get_autocommit(sqlite_of(c)->db))
+		return sqlite_status(c, SQLITE_ABORT_ROLLBACK);
 	if (sqlite_of(c)->tally.space == space)
 		return STORE_OK;
 	status = sqlite_tally_flush(c);
