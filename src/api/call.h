@@ -56,7 +56,7 @@ struct call {
 	const char *content_type;		/* NULL: application/json */
 	struct buf reply;
 	bool may_leave;				/* for encode: a worker can write the answer */
-	bool leaves;				/* by encode, which has written nothing: it takes long */
+	bool leaves;				/* by encode: it takes long, and is to be begun again by a worker */
 	const struct shown *shows;		/* of what the description writes, only these; NULL: all */
 	void *input;				/* what decode keeps for encode */
 	struct op own_op;			/* until the route is known */

@@ -16,7 +16,6 @@
 #include "core/delivery/handoff_id.h"
 #include "engine/delivery/peek.h"
 #include "engine/delivery/receive.h"
-#include "engine/envelope/large_envelope.h"
 
 /* On the HTTP thread, after the commit: what was taken is read on the thread's own connection. */
 static void put_rows(struct call *call, struct json_writer *w, bool as_list)
@@ -24,9 +23,10 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 	struct receive *r = call_op(call);
 	struct problem problem = {0};
 	struct agent agent = {.accepts_v2 = true};
+	size_t weight = 0;
 	struct taken_form form = {
 		.conn = call->op->reader->conn, .arena = call->op->arena, .with_envelope = r->with_envelope,
-		.with_prompt = r->with_prompt,
+		.with_prompt = r->with_prompt, .weight = call->may_leave ? &weight : NULL,
 	};
 
 	if (r->count == 1 && as_list) {
@@ -42,18 +42,7 @@ static void put_rows(struct call *call, struct json_writer *w, bool as_list)
 		shape_write_with(&shape_taken, &r->rows[i], &form, w);
 	if (as_list)
 		json_end_array(w);
-}
-
-static bool is_large(const struct call *call)
-{
-	const struct receive *r = call_op(call);
-	size_t bytes = 0;
-
-	if (!r->with_envelope && !r->with_prompt)
-		return false;
-	for (size_t i = 0; i < r->count && !op_takes_long(bytes); i++)
-		bytes += envelope_weight(call->op->reader->conn, call->op->space, r->rows[i].envelope);
-	return op_takes_long(bytes);
+	call->leaves = op_takes_long(weight);
 }
 
 static void encode_receive(struct call *call)
@@ -61,9 +50,6 @@ static void encode_receive(struct call *call)
 	const struct receive *r = call_op(call);
 	struct json_writer w;
 
-	call->leaves = call->may_leave && is_large(call);
-	if (call->leaves)
-		return;
 	json_writer_init(&w, &call->reply);
 	json_begin_object(&w);
 	json_key(&w, "handoffs");

@@ -6,6 +6,7 @@
 #include "codec/json_member.h"
 #include "core/envelope/render.h"
 #include "core/envelope/unpack.h"
+#include "engine/envelope/large_envelope.h"
 #include "text/invisible.h"
 
 /* The news beside the envelope, where there are some. */
@@ -39,6 +40,15 @@ static void put_flags(struct json_writer *w, struct str stored, const struct env
 	json_put_raw(w, STR("[\"" INVISIBLE_FLAG "\"]"));
 }
 
+/* Either is NULL: what of it is known by now. */
+static bool takes_long(const struct taken_form *form, const struct envelope_row *row, const struct envelope *e)
+{
+	if (form->weight == NULL)
+		return false;
+	*form->weight += envelope_weight(row, e);
+	return op_takes_long(*form->weight);
+}
+
 /* The envelope in the newest form that the agent accepts, the news, and the prompt, which ends with them. A damaged
  * envelope is no reason to lose the others. */
 void taken_write_envelope(const struct field *f, const void *from, const void *with, struct json_writer *w)
@@ -64,7 +74,12 @@ void taken_write_envelope(const struct field *f, const void *from, const void *w
 		put_flags(w, row.body, NULL);
 		return;
 	}
-	if (row.body.p == NULL || unpack_row(form->conn, &row, arena, &e, &problem) != P_OK) {
+	if (takes_long(form, &row, NULL))
+		return;
+	if (row.body.p && unpack_skeleton(&row, arena, &e, &problem) == P_OK && takes_long(form, NULL, &e))
+		return;
+	if (row.body.p == NULL || problem.code != P_OK ||
+	    unpack_texts(form->conn, h->space, arena, &e, &problem) != P_OK) {
 		json_key(w, "envelope");
 		json_put_null(w);
 		json_member_cstr(w, "problem", row.body.p ? problem.detail : "the envelope cannot be read");

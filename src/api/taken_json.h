@@ -13,6 +13,8 @@ struct taken_form {
 	bool with_envelope;
 	bool with_prompt;
 	bool is_v1;			/* the envelope in version 1: the agent reads no newer one */
+	/* May be NULL. What writing takes is added up; from where it takes long (op_takes_long) nothing is written. */
+	size_t *weight;
 	/* Both or none: set to what the receiver continues of the trace (traceparent.h), where the envelope is read. */
 	const struct api *api;
 	struct str *ret_traceparent;

@@ -81,7 +81,7 @@ enum problem_code access_check_agent(const struct access *a, const char *field, 
 
 bool access_sees_keys(const struct access *a)
 {
-	return a == NULL || (a->scopes & ACCESS_ADMIN);
+	return access_has(a, ACCESS_ADMIN);
 }
 
 struct str access_party(const struct access *a)

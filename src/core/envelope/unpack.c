@@ -64,17 +64,31 @@ enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *
 }
 
 /* is_shown: to somebody who must not see what is in quarantine. */
+static enum problem_code fill_refs(struct store_conn *c, int64_t space, bool is_shown, struct arena *arena,
+				   struct envelope *e, struct problem *problem)
+{
+	enum problem_code code = P_OK;
+	bool snapshot = store_snapshot_begin(c);
+
+	for (size_t i = 0; code == P_OK && i < e->ref_count; i++)
+		code = fill_ref(c, space, &e->refs[i], is_shown, arena, problem);
+	if (snapshot)
+		store_snapshot_end(c);
+	return code;
+}
+
 static enum problem_code fill_row(struct store_conn *c, const struct envelope_row *row, bool is_shown,
 				  struct arena *arena, struct envelope *ret, struct problem *problem)
 {
 	enum problem_code code = unpack_skeleton(row, arena, ret, problem);
-	bool snapshot = code == P_OK && store_snapshot_begin(c);
 
-	for (size_t i = 0; code == P_OK && i < ret->ref_count; i++)
-		code = fill_ref(c, row->space, &ret->refs[i], is_shown, arena, problem);
-	if (snapshot)
-		store_snapshot_end(c);
-	return code;
+	return code == P_OK ? fill_refs(c, row->space, is_shown, arena, ret, problem) : code;
+}
+
+enum problem_code unpack_texts(struct store_conn *c, int64_t space, struct arena *arena, struct envelope *e,
+			       struct problem *problem)
+{
+	return fill_refs(c, space, true, arena, e, problem);
 }
 
 enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *row, struct arena *arena,

@@ -21,6 +21,9 @@ enum problem_code unpack_row(struct store_conn *c, const struct envelope_row *ro
  * the store. */
 enum problem_code unpack_skeleton(const struct envelope_row *row, struct arena *arena, struct envelope *ret,
 				  struct problem *problem);
+/* What the skeleton lacks. */
+enum problem_code unpack_texts(struct store_conn *c, int64_t space, struct arena *arena, struct envelope *e,
+			       struct problem *problem);
 /* The text without what was redacted. */
 struct str unpack_redacted(struct arena *arena, struct str text, const struct envelope_redaction *redactions,
 			   size_t count);

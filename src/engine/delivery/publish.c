@@ -2,10 +2,9 @@
 
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
-#include "engine/access/party.h"
-#include "engine/envelope/large_envelope.h"
 #include "engine/delivery/channel.h"
 #include "engine/delivery/unknown_agent.h"
+#include "engine/envelope/large_envelope.h"
 #include "engine/envelope/over_budget.h"
 #include "engine/waiting.h"
 
@@ -90,13 +89,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 	struct publish *p = (struct publish *)op;
 	struct envelope_row row;
 	struct envelope e;
-	enum problem_code code;
+	enum problem_code code = envelope_find(op, c, p->order.envelope, "envelope_id", &row);
 
-	if (envelope_is_large(op, c, p->order.envelope))
-		return P_OK;
-	code = party_check_envelope(op, c, p->order.envelope, "envelope_id");
-	if (code == P_OK)
-		code = unpack_find(c, op->space, p->order.envelope, "envelope_id", op->arena, &row, &op->problem);
 	if (code == P_OK)
 		code = unpack_skeleton(&row, op->arena, &e, &op->problem);
 	if (code != P_OK)

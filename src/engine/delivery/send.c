@@ -3,7 +3,6 @@
 #include "codec/json_member.h"
 #include "core/envelope/unpack.h"
 #include "core/guard/redact.h"
-#include "engine/access/party.h"
 #include "engine/delivery/unknown_agent.h"
 #include "engine/engine.h"
 #include "engine/envelope/large_envelope.h"
@@ -66,10 +65,8 @@ enum problem_code send_find_envelope(struct op *op, struct store_conn *c, struct
 				     struct envelope *ret)
 {
 	struct envelope_row row;
-	enum problem_code code = party_check_envelope(op, c, order->envelope, "envelope_id");
+	enum problem_code code = envelope_find(op, c, order->envelope, "envelope_id", &row);
 
-	if (code == P_OK)
-		code = unpack_find(c, op->space, order->envelope, "envelope_id", op->arena, &row, &op->problem);
 	if (code == P_OK)
 		code = unpack_skeleton(&row, op->arena, ret, &op->problem);
 	if (code != P_OK)
@@ -114,8 +111,6 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 		code = go_on(op, c, s);
 	} else if (s->pack) {
 		return prepare_pack(op, c, s);
-	} else if (envelope_is_large(op, c, s->order.envelope)) {
-		return P_OK;
 	} else {
 		code = send_find_envelope(op, c, &s->order, &e);
 		if (code == P_OK) {

@@ -6,21 +6,11 @@
 
 enum { RECEIPTS_MAX = 10000 };
 
-static enum problem_code find(struct op *op, struct store_conn *c, uint64_t num, struct envelope *ret)
-{
-	enum problem_code code = party_check_envelope(op, c, num, "id");
-
-	return code == P_OK ? unpack(c, op->space, num, "id", op->arena, ret, &op->problem) : code;
-}
-
 static enum problem_code read_envelope(struct op *op, struct store_conn *c)
 {
 	struct envelope_get *g = (struct envelope_get *)op;
-	enum problem_code code;
+	enum problem_code code = envelope_find_whole(op, c, g->num, "id", &g->envelope);
 
-	if (envelope_is_large(op, c, g->num))
-		return P_OK;
-	code = find(op, c, g->num, &g->envelope);
 	if (code == P_OK && g->format == ENVELOPE_AS_JSON)
 		code = since_results(c, op->space, &g->envelope, op->now_ms, op->arena, &g->results, &g->result_count,
 				     &op->problem);
@@ -46,7 +36,7 @@ static enum problem_code read_receipts(struct op *op, struct store_conn *c)
 {
 	struct envelope_receipts *r = (struct envelope_receipts *)op;
 	struct envelope e;
-	enum problem_code code = find(op, c, r->num, &e);
+	enum problem_code code = envelope_find_whole(op, c, r->num, "id", &e);
 
 	if (code != P_OK)
 		return code;
@@ -59,7 +49,7 @@ static enum problem_code read_considered(struct op *op, struct store_conn *c)
 	struct envelope_considered *r = (struct envelope_considered *)op;
 	struct str record = STR_NULL;
 	struct envelope e;
-	enum problem_code code = find(op, c, r->num, &e);
+	enum problem_code code = envelope_find_whole(op, c, r->num, "id", &e);
 	enum store_status status;
 
 	if (code != P_OK)
@@ -74,10 +64,10 @@ static enum problem_code read_diff(struct op *op, struct store_conn *c)
 {
 	struct envelope_diff *d = (struct envelope_diff *)op;
 	struct envelope *e = arena_calloc(op->arena, 2, sizeof(*e));
-	enum problem_code code = find(op, c, d->nums[0], &e[0]);
+	enum problem_code code = envelope_find_whole(op, c, d->nums[0], "id", &e[0]);
 
 	if (code == P_OK)
-		code = find(op, c, d->nums[1], &e[1]);
+		code = envelope_find_whole(op, c, d->nums[1], "id", &e[1]);
 	if (code == P_OK)
 		fidelity_compare(&e[0], &e[1], op->arena, &d->kept);
 	return code;

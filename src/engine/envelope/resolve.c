@@ -2,7 +2,6 @@
 
 #include "core/envelope/unpack.h"
 #include "core/watch/event.h"
-#include "engine/access/party.h"
 #include "engine/envelope/large_envelope.h"
 
 /* What is not there in full: first what was left out, then what was missed. False for what is no memory. */
@@ -57,13 +56,8 @@ static enum problem_code prepare(struct op *op, struct store_conn *c)
 {
 	struct resolve *r = (struct resolve *)op;
 	struct envelope e;
-	enum problem_code code;
+	enum problem_code code = envelope_find_whole(op, c, r->num, "id", &e);
 
-	if (envelope_is_large(op, c, r->num))
-		return P_OK;
-	code = party_check_envelope(op, c, r->num, "id");
-	if (code == P_OK)
-		code = unpack(c, op->space, r->num, "id", op->arena, &e, &op->problem);
 	if (code != P_OK)
 		return code;
 	code = r->ids ? find_named(op, c, r, &e) : find_rest(op, c, r, &e);
